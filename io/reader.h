@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/memory/buffer.h"
+#include "runtime/notice.h"
+#include "runtime/result.h"
+
+namespace penstock::io {
+
+using FileId = uint32_t;
+
+// A range of bytes of one file, as stored: what a tensor, a row block or a stripe is on disk.
+struct Extent {
+  FileId file = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// The order in which waiting reads go to the device. Demanded reads are submitted at once; the
+// classes below it share at most W bytes submitted per device (io/scheduler.h).
+enum class ReadClass : uint8_t { kDemanded, kTrunk, kPredicted };
+
+using ReadId = uint64_t;
+
+// Totals since the Reader was made. Cheap to copy; taken between steps and subtracted.
+struct ReaderCounters {
+  uint64_t payload_bytes = 0;  // What was asked for.
+  uint64_t device_bytes = 0;   // Rounded out to the file's alignment: what the device must move.
+  uint64_t reads = 0;          // Requests handed to the engine, after splitting.
+  uint64_t retries = 0;        // Short reads, EINTR and EAGAIN that were continued.
+};
+
+// Writable memory that reads will go to, announced once so that an engine can register it.
+struct Region {
+  std::byte* data = nullptr;
+  size_t bytes = 0;
+};
+
+// Reads extents into buffers, many at a time, in order of class. The only place that decides what
+// goes to the device next.
+//
+// Invariants:
+//  1. `done` is called exactly once for each Read, on an I/O thread, never from inside Read itself.
+//  2. A submitted read owns its buffer until its completion, also when cancelled or failed.
+//  3. What arrives at `done` is whole: short reads are continued, or the error says how far it got.
+//  4. After Stop() returns no `done` will be called any more; every earlier one has returned.
+// Threads: Read, Raise and counters may be called from any thread and do not block on I/O.
+class Reader {
+ public:
+  using Done = std::function<void(Result<BufferRef>)>;
+
+  virtual ~Reader() = default;
+
+  // How many bytes a buffer for `extent` must have: its bytes rounded out to the file's alignment.
+  // The buffer's address must be a multiple of Alignment().
+  virtual size_t BufferBytes(const Extent& extent) const = 0;
+  virtual size_t Alignment() const = 0;
+
+  // Queues a read of `extent` into `buffer`; the BufferRef that arrives is exactly the extent's
+  // bytes and keeps `buffer`'s owner alive (an engine that serves views may point elsewhere).
+  virtual ReadId Read(const Extent& extent, MutableBuffer buffer, ReadClass read_class, Done done) = 0;
+
+  // Lifts a read that still waits to a more urgent class. Does nothing for one already submitted
+  // or done.
+  virtual void Raise(ReadId id, ReadClass read_class) = 0;
+
+  virtual ReaderCounters counters() const = 0;
+  virtual std::string Describe() const = 0;  // "io_uring, direct, depth 8 x 4 MiB, fixed buffers"
+
+  // Lets reads in flight finish, drops those that wait (their `done` gets kCancelled), joins the
+  // threads. Called by the destructor as well.
+  virtual void Stop() = 0;
+};
+
+}  // namespace penstock::io

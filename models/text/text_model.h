@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/result.h"
+
+namespace penstock::text {
+
+using TokenId = uint32_t;
+
+// What a sequence has become after its tokens so far. Immutable: a version stays readable as long
+// as somebody holds it, so a draft is undone by dropping the references behind it.
+class State {
+ public:
+  virtual ~State() = default;
+  virtual size_t position() const = 0;  // Tokens consumed.
+};
+using StateRef = std::shared_ptr<const State>;
+
+// after[i] is the state once tokens[0..i] are consumed; logits row i is what predicts the token
+// that follows tokens[i].
+struct StepResult {
+  std::vector<StateRef> after;      // [T]
+  std::span<const float> logits;    // [T, vocab], valid until the model's next Step
+};
+
+// The one interface between text and weights. Threads: one Step at a time; Cancel from anywhere.
+class TextModel {
+ public:
+  virtual ~TextModel() = default;
+  virtual size_t vocab_size() const = 0;
+  virtual size_t max_context() const = 0;    // Positions a sequence may have.
+  virtual size_t max_positions() const = 0;  // Tokens one Step may take.
+  virtual StateRef EmptyState() const = 0;
+  virtual Result<StepResult> Step(const StateRef& before, std::span<const TokenId> tokens) = 0;
+  // Makes a running Step, or the next one, return kCancelled soon.
+  virtual void Cancel() = 0;
+};
+
+}  // namespace penstock::text
