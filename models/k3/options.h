@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/result.h"
+#include "runtime/size.h"
+
+namespace penstock::k3 {
+
+// How one process shares out its memory and cores while it runs a checkpoint. Every value may
+// change time only, never a bit of the output. Zero and "" mean that the planner decides.
+struct PipelineOptions {
+  ByteSize memory;        // Resident bytes of the whole process; 0: what the machine can give.
+  ByteSize ring;          // Bytes of the ring that weights stream through.
+  uint64_t depth = 0;     // Layers ahead of the one being computed, itself counted; 0: no bound.
+  ByteSize expert_cache;  // Bytes of the expert cache.
+  std::string pin = "0";  // "4": the first four layers, "2G": as many of them as fit.
+  ByteSize extent{8 * kMiB};  // The largest piece a tensor is read in.
+  std::string cpus_compute;   // "0,2-3"; empty: the CPUs this process inherited.
+  uint64_t threads = 0;       // Threads that compute; 0: one for each CPU of the set.
+  std::string isa = "auto";
+
+  template <class Self, class V>
+  static void Visit(Self& c, V&& v) {
+    v("memory", c.memory, "bytes", 0, 1024 * kTiB,
+      "Resident size of the whole process. 0: what the machine and its cgroup can give.");
+    v("ring", c.ring, "bytes", 0, 1024 * kTiB,
+      "Ring that the weights stream through. 0: chosen from --memory.");
+    v("depth", c.depth, "layers", 0, 4096,
+      "Furthest layer that may be read ahead; 1 is the layer being computed. 0: the ring decides.");
+    v("expert-cache", c.expert_cache, "bytes", 0, 1024 * kTiB,
+      "Budget of the expert cache. 0: chosen from --memory.");
+    v("pin", c.pin,
+      "Keep the first N layers in memory (\"4\"), or as many as fit a size (\"2G\").");
+    v("extent", c.extent, "bytes", kMiB, 64 * kMiB, "Largest piece a tensor is read in.");
+    v("cpus-compute", c.cpus_compute, "CPUs that compute, as \"0,2-3\". Default: those inherited.");
+    v("threads,t", c.threads, "threads", 0, 4096, "Threads that compute. 0: one for each CPU.");
+    v("isa", c.isa, {"auto", "scalar", "avx2"}, "Instruction set of the kernels.");
+  }
+};
+
+// What --pin asks for: a number of layers, or the bytes they may take. One of the two is zero.
+struct Pin {
+  uint64_t layers = 0;
+  uint64_t bytes = 0;
+};
+
+// A bare number is layers, a number with a unit (k, M, G, T, B) is bytes. Anything else is refused.
+Result<Pin> ParsePin(const std::string& text);
+
+}  // namespace penstock::k3
