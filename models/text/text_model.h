@@ -24,8 +24,8 @@ using StateRef = std::shared_ptr<const State>;
 // after[i] is the state once tokens[0..i] are consumed; logits row i is what predicts the token
 // that follows tokens[i].
 struct StepResult {
-  std::vector<StateRef> after;      // [T]
-  std::span<const float> logits;    // [T, vocab], valid until the model's next Step
+  std::vector<StateRef> after;    // [T]
+  std::span<const float> logits;  // [T, vocab], valid until the model's next Step
 };
 
 // The one interface between text and weights. Threads: one Step at a time; Cancel from anywhere.
