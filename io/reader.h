@@ -20,6 +20,7 @@ struct Extent {
   FileId file = 0;
   uint64_t offset = 0;
   uint64_t bytes = 0;
+  uint32_t tag = 0;  // The caller's own number, for the selectors of --fault; reads ignore it.
 };
 
 // The order in which waiting reads go to the device. Demanded reads are submitted at once; the
@@ -64,18 +65,43 @@ class Reader {
 
   // Queues a read of `extent` into `buffer`; the BufferRef that arrives is exactly the extent's
   // bytes and keeps `buffer`'s owner alive (an engine that serves views may point elsewhere).
-  virtual ReadId Read(const Extent& extent, MutableBuffer buffer, ReadClass read_class, Done done) = 0;
+  virtual ReadId Read(const Extent& extent, MutableBuffer buffer, ReadClass read_class,
+                      Done done) = 0;
 
   // Lifts a read that still waits to a more urgent class. Does nothing for one already submitted
   // or done.
   virtual void Raise(ReadId id, ReadClass read_class) = 0;
 
+  // Drops a read of which nothing has been submitted yet; its `done` gets kCancelled. False when it
+  // is already on its way or done: then it finishes as if nothing had been said.
+  virtual bool Cancel(ReadId /*id*/) { return false; }
+
   virtual ReaderCounters counters() const = 0;
   virtual std::string Describe() const = 0;  // "io_uring, direct, depth 8 x 4 MiB, fixed buffers"
 
   // Lets reads in flight finish, drops those that wait (their `done` gets kCancelled), joins the
-  // threads. Called by the destructor as well.
+  // threads. Called by the destructor as well. A Read after it is answered with kCancelled at once,
+  // in the caller: the one exception to invariants 1 and 4. Not to be called from a `done`.
   virtual void Stop() = 0;
 };
+
+struct IoOptions;
+class FileSet;
+
+// A Reader of these files. `regions` is the memory that buffers will come from (registered with
+// the engine when the limits allow; buffers outside of it work as well) and must outlive the
+// Reader. `tag_name` is what --fault calls Extent::tag ("layer").
+// Refused: options that cannot work, an engine that this machine forbids. Degradations are told
+// in one line each.
+Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options, FileSet files,
+                                           std::span<const Region> regions, const Notice& notice,
+                                           std::string tag_name = "tag");
+
+// The same, opening `paths` first. Who needs the alignment before allocating the regions opens the
+// FileSet (io/file.h) and passes it on.
+Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options,
+                                           std::span<const std::string> paths,
+                                           std::span<const Region> regions, const Notice& notice,
+                                           std::string tag_name = "tag");
 
 }  // namespace penstock::io

@@ -1,0 +1,31 @@
+#pragma once
+
+// io: bytes that cross the process boundary, and the order in which they do.
+//
+//   checkpoint ──► where every tensor lies          Checkpoint (io/checkpoint.h)
+//                  (file, offset, bytes)            an Extent is such a range
+//   extents ─────► Reader ──► BufferRef             one read each, in order of class
+//                    │ rounds out to the alignment, splits into blocks of --bs,
+//                    │ continues short reads
+//                  Scheduler (io/scheduler.h)       what goes to the device next: demanded at once,
+//                    │                              then trunk, then predicted, within W bytes
+//                  Engine (io/engines/engine.h)     how it goes: io_uring, pread or memory,
+//                                                   decorated by --fault and --pace
+//
+// A directory of safetensors files is opened as a Checkpoint from its headers alone: nothing is
+// believed before it is checked, no weight is read. What a caller then wants, it asks of a Reader:
+//
+//   FileSet::Open(checkpoint.files(), mode, notice)      decides O_DIRECT and alignment per file
+//   MakeReader(options, files, regions, notice)          engine, threads, registered memory
+//   reader->Read(extent, buffer, ReadClass::kTrunk, done)
+//
+// Read only queues. `done` runs on an I/O thread, once, with whole bytes or an error that names
+// file, offset and reason. The Scheduler is arithmetic without threads or a disk; an Engine is
+// mechanism without policy; the Reader joins them and is the only place that knows both.
+//
+// Not here: what the bytes mean, when they are wanted, and where they stay afterwards.
+
+#include "io/checkpoint.h"
+#include "io/file.h"
+#include "io/options.h"
+#include "io/reader.h"

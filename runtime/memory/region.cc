@@ -1,0 +1,112 @@
+#include "runtime/memory/region.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
+
+namespace penstock {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+
+size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+Error MapError(size_t bytes, int sys) {
+  return Failed(fmt::format("could not map {} bytes of memory: {}", bytes,
+                            std::generic_category().message(sys)),
+                sys);
+}
+
+// "7f00-7f20 rw-p ..." -> its bounds; false for the other lines of smaps.
+bool ParseBounds(std::string_view line, uintptr_t* begin, uintptr_t* end) {
+  const char* last = line.data() + line.size();
+  const auto first = std::from_chars(line.data(), last, *begin, 16);
+  if (first.ec != std::errc() || first.ptr == last || *first.ptr != '-') return false;
+  const auto second = std::from_chars(first.ptr + 1, last, *end, 16);
+  return second.ec == std::errc() && second.ptr != last && *second.ptr == ' ';
+}
+
+}  // namespace
+
+Result<HugeRegion> HugeRegion::Map(size_t bytes) {
+  if (bytes > (SIZE_MAX >> 1)) return MapError(bytes, ENOMEM);
+  const size_t usable = std::max(RoundUp(bytes, kPageBytes), kPageBytes);
+  const size_t reserved = usable + kHugePageBytes + 2 * kPageBytes;
+  void* mapping =
+      mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return MapError(bytes, errno);
+  HugeRegion region;
+  region.mapping_ = static_cast<std::byte*>(mapping);
+  region.mapping_bytes_ = reserved;
+  const auto address = reinterpret_cast<uintptr_t>(mapping);
+  region.data_ = region.mapping_ + (RoundUp(address + kPageBytes, kHugePageBytes) - address);
+  region.size_ = bytes;
+  if (mprotect(region.data_, usable, PROT_READ | PROT_WRITE) != 0) return MapError(bytes, errno);
+  const size_t whole = bytes / kHugePageBytes * kHugePageBytes;
+  // A kernel without huge pages gives small ones; HugeBytes() tells.
+  if (whole > 0) madvise(region.data_, whole, MADV_HUGEPAGE);
+  if (usable > whole) madvise(region.data_ + whole, usable - whole, MADV_NOHUGEPAGE);
+  return region;
+}
+
+HugeRegion::~HugeRegion() {
+  if (mapping_ != nullptr) munmap(mapping_, mapping_bytes_);
+}
+
+HugeRegion::HugeRegion(HugeRegion&& other) noexcept { *this = std::move(other); }
+
+HugeRegion& HugeRegion::operator=(HugeRegion&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(mapping_, other.mapping_);
+  std::swap(mapping_bytes_, other.mapping_bytes_);
+  return *this;
+}
+
+void HugeRegion::Touch() {
+  if (size_ == 0) return;
+  if (madvise(data_, RoundUp(size_, kPageBytes), MADV_POPULATE_WRITE) == 0) return;
+  for (size_t at = 0; at < size_; at += kPageBytes) {
+    volatile std::byte* byte = data_ + at;
+    *byte = *byte;
+  }
+}
+
+size_t HugeRegion::HugeBytes() const {
+  std::ifstream smaps("/proc/self/smaps");
+  const auto begin = reinterpret_cast<uintptr_t>(data_);
+  size_t total = 0;
+  bool inside = false;
+  for (std::string line; std::getline(smaps, line);) {
+    uintptr_t low = 0, high = 0;
+    if (ParseBounds(line, &low, &high)) {
+      inside = low >= begin && high <= begin + RoundUp(size_, kPageBytes);
+    } else if (inside && line.starts_with("AnonHugePages:")) {
+      const size_t digit = line.find_first_of("0123456789");
+      if (digit != std::string::npos) total += std::stoull(line.substr(digit)) * 1024;
+    }
+  }
+  return total;
+}
+
+Result<MutableBuffer> AllocateBuffer(size_t bytes) {
+  PENSTOCK_TRY(HugeRegion region, HugeRegion::Map(bytes));
+  auto owner = std::make_shared<HugeRegion>(std::move(region));
+  std::byte* data = owner->data();
+  return MutableBuffer(data, bytes, std::move(owner));
+}
+
+}  // namespace penstock
