@@ -34,7 +34,7 @@ enum class Mistake {
   kLatentNormEps,  // rms_norm_eps in the two latent norms.
   // Residuals
   kMixNormalised,  // The normalised sources are averaged.
-  kPushBeforeMix,  // The block is closed before the input mix.
+  kPushBeforeMix,  // The block is closed before the input mix, which sees it twice.
   kBlockNotReset,  // acc goes on over a boundary.
   kMixAddedBack,   // acc = u + y.
   kFinalMixOmitted,
@@ -53,6 +53,7 @@ enum class Mistake {
   // Ends
   kHeadTied,
   kFinalNormOmitted,
+  kCount,
 };
 
 using Mistakes = std::set<Mistake>;

@@ -45,14 +45,11 @@ void ReferenceModel::RunLayer(size_t layer) {
   LayerTrace& trace = trace_[layer];
   const bool boundary = layer % c.residual_block == 0;
   const bool push_first = Wrong(Mistake::kPushBeforeMix);
-  const auto close_block = [&] {
-    blocks_.push_back(acc_);
-    if (!Wrong(Mistake::kBlockNotReset)) acc_.clear();
-  };
 
-  if (boundary && push_first) close_block();
+  if (boundary && push_first) blocks_.push_back(acc_);
   Vector u = blocks_.empty() ? acc_ : Mix(w.attention_mix);
-  if (boundary && !push_first) close_block();
+  if (boundary && !push_first) blocks_.push_back(acc_);
+  if (boundary && !Wrong(Mistake::kBlockNotReset)) acc_.clear();
   const Vector x = RmsNorm(u, w.input_norm, c.eps);
   trace.attention = c.kda[layer] ? Kda(c, w.kda, wrong_, x, &states_[layer])
                                  : Mla(c, w.mla, wrong_, x, &states_[layer]);
