@@ -17,7 +17,8 @@ struct Unit {
 };
 
 constexpr uint64_t kLimit = std::numeric_limits<int64_t>::max();
-constexpr int kMaxFractionDigits = 9;
+constexpr size_t kMaxWholeDigits = 19;  // As many as 64 bits hold.
+constexpr size_t kMaxFractionDigits = 9;
 
 // From the largest to the smallest; the first spelling of a factor is the one that is printed.
 constexpr std::array<Unit, 5> kSizeUnits = {
@@ -38,8 +39,8 @@ std::optional<Decimal> SplitDecimal(std::string_view text) {
   Decimal out;
   size_t i = 0;
   for (; i < text.size() && IsDigit(text[i]); ++i) {
-    if (out.whole > (kLimit - 9) / 10) return std::nullopt;
     out.whole = out.whole * 10 + static_cast<uint64_t>(text[i] - '0');
+    if (out.whole > kLimit || i >= kMaxWholeDigits) return std::nullopt;
   }
   if (i == 0) return std::nullopt;
   if (i < text.size() && text[i] == '.') {

@@ -1,0 +1,34 @@
+#include "runtime/output/events.h"
+
+#include <unistd.h>
+
+#include "runtime/output/file_out.h"
+
+namespace penstock {
+
+Result<std::unique_ptr<EventLog>> EventLog::Create(const std::string& path, std::string schema,
+                                                   bool replace) {
+  PENSTOCK_TRY(const int fd, OpenForWriting(path, replace));
+  return std::unique_ptr<EventLog>(new EventLog(path, std::move(schema), fd));
+}
+
+EventLog::~EventLog() { ::close(fd_); }
+
+Status EventLog::Write(std::string_view name, const Json& body) {
+  Json record = {{"schema", schema_}, {"event", name}};
+  record.update(body);
+  const std::lock_guard lock(mutex_);
+  if (!state_) return state_;
+  state_ = WriteLine(record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return state_;
+}
+
+Status EventLog::WriteLine(const std::string& line) {
+  const off_t start = ::lseek(fd_, 0, SEEK_CUR);
+  auto written = WriteAll(fd_, line, path_);
+  // Only what this line left behind is taken back. A pipe has no position and nothing to take.
+  if (!written && start >= 0 && ::ftruncate(fd_, start) == 0) ::lseek(fd_, start, SEEK_SET);
+  return written;
+}
+
+}  // namespace penstock

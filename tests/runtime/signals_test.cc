@@ -1,0 +1,85 @@
+#include "runtime/signals.h"
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Runs `body` in a process of its own and answers its exit code, or minus the signal that ended it.
+int InChild(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+void Send(int signal) { ::kill(::getpid(), signal); }
+
+bool WaitFor(const std::function<bool()>& condition) {
+  for (int i = 0; i < 500 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  return condition();
+}
+
+TEST(StopSignals, FirstOneAsks) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    EXPECT_EQ(InChild([signal] {
+                std::atomic<int> asked{0};
+                auto signals = StopSignals::Start(
+                    {.on_stop = [&](int number) { asked = number; }, .on_give_up = {}});
+                if ((*signals)->received() != 0) return 1;
+                Send(signal);
+                if (!WaitFor([&] { return asked == signal; })) return 2;
+                return (*signals)->received() == signal ? 77 : 3;
+              }),
+              77);
+  }
+}
+
+TEST(StopSignals, SecondOneIsImmediate) {
+  const auto run = [](int first, int second) {
+    return InChild([=] {
+      auto signals = StopSignals::Start({.on_stop = {}, .on_give_up = {}});
+      Send(first);
+      if (!WaitFor([&] { return (*signals)->received() != 0; })) return 2;
+      Send(second);
+      std::this_thread::sleep_for(milliseconds(5000));
+      return 3;
+    });
+  };
+  EXPECT_EQ(run(SIGINT, SIGINT), 130);
+  EXPECT_EQ(run(SIGTERM, SIGINT), 143);
+}
+
+TEST(StopSignals, GraceEnds) {
+  EXPECT_EQ(InChild([] {
+              auto signals = StopSignals::Start(
+                  {.on_stop = {}, .on_give_up = [] {}, .grace = Duration{50'000'000}});
+              Send(SIGINT);
+              std::this_thread::sleep_for(milliseconds(5000));
+              return 2;
+            }),
+            130);
+}
+
+TEST(StopSignals, EndedItLeavesTheSignalsAlone) {
+  EXPECT_EQ(InChild([] {
+              { auto signals = StopSignals::Start({}); }
+              Send(SIGTERM);
+              std::this_thread::sleep_for(milliseconds(5000));
+              return 2;
+            }),
+            -SIGTERM);
+}
+
+}  // namespace
+}  // namespace penstock
