@@ -11,15 +11,16 @@ inline constexpr size_t kPagePositions = 64;  // Positions in one page of the la
 
 struct LatentShape {
   size_t heads = 0;
-  size_t nope = 0;    // qk_nope_head_dim
-  size_t rope = 0;    // qk_rope_head_dim
-  size_t value = 0;   // v_head_dim
-  size_t latent = 0;  // kv_lora_rank
+  size_t nope = 0;                                // qk_nope_head_dim
+  size_t rope = 0;                                // qk_rope_head_dim
+  size_t value = 0;                               // v_head_dim
+  size_t latent = 0;                              // kv_lora_rank
   size_t width() const { return latent + rope; }  // floats a cached position takes
 };
 
 // Heads worked on together. A function of nothing but this constant and the model's head count, so
-// that no tuning can move an order of summation: heads [g*kHeadGroup, min(heads, (g+1)*kHeadGroup)).
+// that no tuning can move an order of summation: heads [g*kHeadGroup, min(heads,
+// (g+1)*kHeadGroup)).
 inline constexpr size_t kHeadGroup = 8;
 
 size_t LatentScratchFloats(const LatentShape& shape);

@@ -5,6 +5,9 @@
 
 namespace penstock::ops {
 
+// Sources that residual_mix accepts.
+inline constexpr size_t kMaxResidualSources = 512;
+
 // The functions one instruction set gives, as raw-pointer kernels. Chosen once (ops/isa.h).
 //
 // Every kernel: re-entrant, allocates nothing, throws nothing, reads weights at any even address,
@@ -33,8 +36,8 @@ struct Kernels {
   // y[i] = x[i] / sqrt(mean(x^2) + eps) * w[i]
   void (*rms_norm)(const float* x, const float* weight, size_t n, float eps, float* y);
 
-  // y[i] = beta*tanh(gate/beta)*sig(gate) * cap(up);  cap(u) = linear_beta*tanh(u/linear_beta), or u
-  // itself where linear_beta is 0 (k3 SPEC 7). y may be gate or up.
+  // y[i] = beta*tanh(gate/beta)*sig(gate) * cap(up);  cap(u) = linear_beta*tanh(u/linear_beta), or
+  // u itself where linear_beta is 0 (k3 SPEC 7). y may be gate or up.
   void (*situ_glu)(const float* gate, const float* up, size_t n, float beta, float linear_beta,
                    float* y);
 
@@ -79,6 +82,9 @@ struct Kernels {
 
   // True when every value is finite.
   bool (*all_finite)(const float* x, size_t n);
+
+  // y[i] = exp(x[i] - shift); returns the sum of y. y may be x.
+  float (*exp_minus)(const float* x, float shift, size_t n, float* y);
 };
 
 // Floats that mxfp4_prepare writes for `positions` vectors of `cols` values.

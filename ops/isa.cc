@@ -1,0 +1,77 @@
+#include "ops/isa.h"
+
+#include <cfloat>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace penstock::ops {
+
+const Kernels* BuiltAvx2Kernels();  // kernels/avx2.cc: nullptr where this build has none.
+
+namespace {
+
+constexpr uint64_t kSelfCheckSeed = 20240229;
+
+#if defined(__x86_64__)
+// Everything kernels/avx2.cc is compiled with; the first three include the operating system's word
+// that it saves the wide registers.
+bool CpuHasAvx2() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned kF16c = 1u << 29;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2") && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kF16c) != 0;
+}
+#else
+bool CpuHasAvx2() { return false; }
+#endif
+
+}  // namespace
+
+const Kernels* Avx2Kernels() {
+  static const bool usable = CpuHasAvx2();
+  return usable ? BuiltAvx2Kernels() : nullptr;
+}
+
+Result<const Kernels*> ChooseKernels(const std::string& isa, const Notice& notice) {
+  const IsaCandidate candidates[] = {{"avx2", Avx2Kernels()}, {"scalar", &ScalarKernels()}};
+  return ChooseKernels(isa, candidates, notice);
+}
+
+Result<const Kernels*> ChooseKernels(const std::string& isa,
+                                     std::span<const IsaCandidate> candidates,
+                                     const Notice& notice) {
+  std::string names = "auto";
+  for (const IsaCandidate& candidate : candidates) {
+    names += std::string(", ") + candidate.name;
+    if (isa != "auto" && isa != candidate.name) continue;
+    if (candidate.kernels == nullptr) {
+      if (isa == "auto") continue;
+      return Refused("--isa " + isa + ": this CPU does not have it; use --isa auto");
+    }
+    const std::string difference = FirstDifference(*candidate.kernels, kSelfCheckSeed);
+    if (difference.empty()) return candidate.kernels;
+    const std::string finding =
+        std::string(candidate.name) + " gives other bits than scalar in " + difference;
+    if (isa != "auto") return Refused("--isa " + isa + ": " + finding + "; use --isa auto");
+    Tell(notice, "isa: " + finding + "; trying the next instruction set");
+  }
+  if (isa != "auto") return Refused("--isa " + isa + ": unknown, expected one of " + names);
+  return &ScalarKernels();
+}
+
+bool SubnormalsAreKept() {
+  volatile float smallest_normal = FLT_MIN;
+  volatile float subnormal = FLT_MIN / 4;
+  volatile float half = 0.5f;
+  volatile float large = 16.0f;
+  const volatile float result = smallest_normal * half;  // Zero when results are flushed.
+  const volatile float widened = subnormal * large;      // Zero when operands are.
+  return result != 0.0f && widened != 0.0f;
+}
+
+}  // namespace penstock::ops

@@ -1,0 +1,21 @@
+#include "ops/kernels/lanes.h"
+
+namespace penstock::ops {
+namespace {
+
+// clang-format off
+#include "ops/kernels/scalar_lanes.inc.h"
+#include "ops/kernels/bodies.inc.h"
+// clang-format on
+
+constexpr Kernels kKernels = MakeKernels("scalar");
+
+}  // namespace
+
+const Kernels& ScalarKernels() { return kKernels; }
+
+size_t Mxfp4ScratchFloats(size_t cols, size_t positions) {
+  return (cols + kBlockColumns - 1) / kBlockColumns * kBlockColumns * positions;
+}
+
+}  // namespace penstock::ops
