@@ -21,8 +21,8 @@ struct GenerateOptions {
 
   template <class Self, class V>
   static void Visit(Self& self, V&& v) {
-    v("n", self.n, "tokens", size_t{0}, size_t{1} << 40, "Tokens to generate at most.");
-    v("c", self.context, "positions", size_t{0}, size_t{1} << 40,
+    v("n-predict,n", self.n, "tokens", size_t{0}, size_t{1} << 40, "Tokens to generate at most.");
+    v("ctx-size,c", self.context, "positions", size_t{0}, size_t{1} << 40,
       "Positions a sequence may have; 0: prompt + n.");
     v("ignore-eos", self.ignore_eos, "Go on after an end token.");
   }
@@ -71,6 +71,8 @@ struct Generation {
 // Continues `prompt` with `model`. The prompt is read in steps of at most max_positions() tokens;
 // the last row of the last one chooses the first new token; each further token takes one step. The
 // last token generated is not consumed: n tokens after a prompt of p take p + n - 1 positions.
+//
+// Before each step the model is told whether the limits leave another (TextModel::ExpectMore).
 //
 // Positions are bounded by options.context and by model.max_context(). Refused before any step:
 // an empty prompt, an id outside the model's vocabulary, a prompt longer than the bound, a context

@@ -14,6 +14,8 @@ namespace penstock::text {
 // How the next token is chosen, with the names of llama.cpp. The filters are off by default: what
 // is not asked for does not happen.
 struct SamplerOptions {
+  static constexpr double kMaxTemp = 1000;
+
   double temp = 0;
   uint32_t top_k = 0;
   double top_p = 1;
@@ -22,7 +24,7 @@ struct SamplerOptions {
 
   template <class Self, class V>
   static void Visit(Self& self, V&& v) {
-    v("temp", self.temp, "", 0.0, 1000.0, "Temperature; 0 takes the most likely token.");
+    v("temp", self.temp, "", 0.0, kMaxTemp, "Temperature; 0 takes the most likely token.");
     v("top-k", self.top_k, "tokens", 0u, std::numeric_limits<uint32_t>::max(),
       "Keep the k most likely tokens; 0 keeps all.");
     v("top-p", self.top_p, "", 0.0, 1.0,
@@ -63,7 +65,7 @@ class Sampler {
  private:
   struct Candidate {
     double logit = 0;
-    double weight = 0;  // exp(logit - largest), later divided by temp.
+    double weight = 0;  // exp of the difference to the largest, for Draw divided by temp.
     TokenId id = 0;
   };
   explicit Sampler(const SamplerOptions& options) : options_(options) {}

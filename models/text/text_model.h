@@ -37,6 +37,10 @@ class TextModel {
   virtual size_t max_positions() const = 0;  // Tokens one Step may take.
   virtual StateRef EmptyState() const = 0;
   virtual Result<StepResult> Step(const StateRef& before, std::span<const TokenId> tokens) = 0;
+  // Says whether another Step is expected after the next one. A model that reads weights ahead of
+  // the tokens stops at the end of the last expected step, so that a run reads no byte it does not
+  // use. True until told otherwise.
+  virtual void ExpectMore(bool more) = 0;
   // Makes a running Step, or the next one, return kCancelled soon.
   virtual void Cancel() = 0;
 };

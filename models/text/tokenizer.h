@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "models/text/encoding/byte_pair.h"
 #include "models/text/encoding/presplit.h"
 #include "models/text/encoding/vocabulary.h"
 #include "models/text/text_model.h"

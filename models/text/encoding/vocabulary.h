@@ -28,7 +28,9 @@ class Vocabulary {
  public:
   static constexpr size_t kSpecials = 256;
   static constexpr size_t kMaxTokenBytes = 4096;
-  static constexpr size_t kMaxFileBytes = 64 << 20;
+  // Twenty times what the release has; a file's own size bounds what reading it may allocate.
+  static constexpr size_t kMaxRanksFileBytes = size_t{64} << 20;
+  static constexpr size_t kMaxConfigFileBytes = size_t{1} << 20;
 
   // Both contents with the names they are reported under. `vocab_size`: the model's number of ids;
   // ranks + 256 may not exceed it. Every defect is kRefused with file, line, expected and got.
@@ -38,6 +40,10 @@ class Vocabulary {
   };
   static Result<Vocabulary> Parse(const Source& ranks, const Source& config, size_t vocab_size);
   static Result<Vocabulary> Load(const std::string& directory, size_t vocab_size);
+
+  // Moves keep the views of ranks_ valid, copies would not.
+  Vocabulary(Vocabulary&&) = default;
+  Vocabulary& operator=(Vocabulary&&) = default;
 
   size_t rank_count() const { return offsets_.size() - 1; }
   size_t size() const { return rank_count() + kSpecials; }
@@ -50,7 +56,7 @@ class Vocabulary {
 
  private:
   Vocabulary() = default;
-  Status ParseRanks(const Source& source, size_t max_ranks);
+  Status ParseRanks(const Source& source, size_t vocab_size);
   Status ParseSpecials(const Source& source);
   Status AddRank(std::string_view line, const std::string& place);
   Status CheckSingleBytes(const std::string& file) const;
