@@ -1,0 +1,303 @@
+#include "io/queued_reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/check.h"
+#include "runtime/size.h"
+
+namespace penstock::io {
+namespace {
+
+// A ticket's number: the request above, the piece below. 2^36 requests are enough for years, 2^28
+// pieces for a terabyte in blocks of 4 KiB.
+constexpr int kPartBits = 28;
+constexpr uint32_t kNoPart = std::numeric_limits<uint32_t>::max();
+
+uint64_t CookieOf(ReadId id, uint32_t part) { return id << kPartBits | part; }
+ReadId RequestOf(uint64_t cookie) { return cookie >> kPartBits; }
+uint32_t PartOf(uint64_t cookie) { return cookie & ((uint64_t{1} << kPartBits) - 1); }
+
+std::chrono::microseconds Backoff(int retries) {
+  return std::chrono::microseconds(100) * (1 << std::min(retries, 8));
+}
+
+Error Dropped() { return Cancelled("the read was dropped before it reached the device"); }
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> QueuedReader::Make(std::unique_ptr<FileSet> files,
+                                                   std::unique_ptr<Engine> engine,
+                                                   uint64_t block_bytes, uint64_t window_bytes) {
+  std::unique_ptr<QueuedReader> reader(
+      new QueuedReader(std::move(files), std::move(engine), block_bytes, window_bytes));
+  PENSTOCK_TRY_VOID(reader->later_.Start());
+  reader->engine_->Start([reader = reader.get()](auto batch) { reader->OnCompletions(batch); });
+  return std::unique_ptr<Reader>(std::move(reader));
+}
+
+QueuedReader::QueuedReader(std::unique_ptr<FileSet> files, std::unique_ptr<Engine> engine,
+                           uint64_t block_bytes, uint64_t window_bytes)
+    : files_(std::move(files)),
+      block_bytes_(block_bytes),
+      window_bytes_(window_bytes),
+      scheduler_(window_bytes, files_->device_count()),
+      later_("penstock-retry", [this](auto due) { OnDue(due); }),
+      engine_(std::move(engine)) {}
+
+size_t QueuedReader::BufferBytes(const Extent& extent) const {
+  return files_->RoundedBytes(extent);
+}
+
+ReadId QueuedReader::Read(const Extent& extent, MutableBuffer buffer, ReadClass read_class,
+                          Done done) {
+  PENSTOCK_CHECK(extent.file < files_->size());
+  const File& file = (*files_)[extent.file];
+  const Split split = SplitExtent(extent, file.alignment, block_bytes_);
+  PENSTOCK_CHECK(buffer.size() >= split.end - split.begin);
+  PENSTOCK_CHECK(split.begin == split.end ||
+                 reinterpret_cast<uintptr_t>(buffer.data()) % file.alignment == 0);
+  PENSTOCK_CHECK(split.PieceCount() < uint64_t{1} << kPartBits);
+  auto request = std::make_unique<Request>();
+  request->extent = extent;
+  request->begin = split.begin;
+  request->view = buffer.data();
+  request->buffer = std::move(buffer);
+  request->parts.resize(split.PieceCount());
+  request->waiting = request->parts.size();
+  for (size_t i = 0; i < request->parts.size(); ++i) {
+    request->parts[i].piece = Piece(split, i, file.alignment);
+  }
+
+  std::unique_lock lock(mutex_);
+  const ReadId id = next_id_++;
+  if (stopping_) {
+    lock.unlock();
+    request.reset();
+    done(Dropped());
+    return id;
+  }
+  request->done = std::move(done);
+  for (uint32_t i = 0; i < request->parts.size(); ++i) {
+    const Piece& piece = request->parts[i].piece;
+    scheduler_.Queue({CookieOf(id, i), file.device, piece.end() - piece.begin()}, read_class);
+  }
+  requests_.emplace(id, std::move(request));
+  SubmitWhatMay();
+  return id;
+}
+
+void QueuedReader::Raise(ReadId id, ReadClass read_class) {
+  const std::lock_guard lock(mutex_);
+  const auto found = requests_.find(id);
+  if (found == requests_.end()) return;
+  const auto& parts = found->second->parts;
+  for (uint32_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].place == Place::kWaiting) scheduler_.Raise(CookieOf(id, i), read_class);
+  }
+  SubmitWhatMay();
+}
+
+bool QueuedReader::Cancel(ReadId id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = requests_.find(id);
+  if (found == requests_.end()) return false;
+  Request& request = *found->second;
+  if (request.started || request.error) return false;
+  Fail(id, &request, Dropped());
+  later_.Hold({id, kNoPart}, DelayLine<Due>::Clock::now());
+  SubmitWhatMay();  // It may have stood in front of a smaller one.
+  return true;
+}
+
+ReaderCounters QueuedReader::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+std::string QueuedReader::Describe() const {
+  const size_t direct = files_->direct_count();
+  const std::string how = direct == files_->size() ? "direct"
+                          : direct == 0
+                              ? "through the page cache"
+                              : fmt::format("direct for {} of {} files", direct, files_->size());
+  return fmt::format("{}; {}, reads of {}, {} in flight", engine_->Describe(), how,
+                     FormatSize({block_bytes_}),
+                     FormatSize({std::max(window_bytes_, 2 * block_bytes_)}));
+}
+
+EngineRead QueuedReader::NextRead(ReadId id, const Request& request, uint32_t part) const {
+  const Piece& piece = request.parts[part].piece;
+  EngineRead read;
+  read.cookie = CookieOf(id, part);
+  read.file = request.extent.file;
+  read.tag = request.extent.tag;
+  read.offset = piece.offset();
+  read.data = request.buffer.data() + (piece.offset() - request.begin);
+  read.bytes = static_cast<uint32_t>(piece.bytes());
+  return read;
+}
+
+void QueuedReader::SubmitWhatMay() {
+  while (const auto ticket = scheduler_.Next()) {
+    const ReadId id = RequestOf(ticket->id);
+    Request& request = *requests_.at(id);
+    if (!request.started) counters_.payload_bytes += request.extent.bytes;
+    request.started = true;
+    request.parts[PartOf(ticket->id)].place = Place::kSubmitted;
+    --request.waiting;
+    ++request.submitted;
+    counters_.device_bytes += ticket->bytes;
+    ++counters_.reads;
+    batch_.push_back(NextRead(id, request, PartOf(ticket->id)));
+  }
+  if (batch_.empty()) return;
+  engine_->Submit(batch_);
+  batch_.clear();
+}
+
+void QueuedReader::OnCompletions(std::span<const Completion> completions) {
+  Finished finished;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Completion& completion : completions) Settle(completion, &finished);
+    SubmitWhatMay();  // Before any `done`: the device should not wait for them.
+  }
+  Deliver(std::move(finished));
+}
+
+void QueuedReader::Settle(const Completion& completion, Finished* finished) {
+  const ReadId id = RequestOf(completion.cookie);
+  const uint32_t part = PartOf(completion.cookie);
+  Request& request = *requests_.at(id);
+  Piece& piece = request.parts[part].piece;
+  if (completion.result > 0) request.view = completion.data - (piece.offset() - request.begin);
+  const Piece::State state = piece.Advance(completion.result);
+  switch (state) {
+    case Piece::State::kDone:
+      break;
+    case Piece::State::kContinue:
+    case Piece::State::kWait:
+      if (!request.error && !stopping_) return Repeat(id, &request, part, state);
+      Fail(id, &request, Dropped());
+      break;
+    case Piece::State::kEnded:
+    case Piece::State::kFailed:
+      Fail(id, &request, ErrorOf(request, piece, state));
+      break;
+  }
+  Retire(id, &request, part, finished);
+}
+
+void QueuedReader::Repeat(ReadId id, Request* request, uint32_t part, Piece::State state) {
+  ++counters_.retries;
+  if (state == Piece::State::kContinue) {
+    batch_.push_back(NextRead(id, *request, part));
+  } else {
+    later_.Hold({id, part},
+                DelayLine<Due>::Clock::now() + Backoff(request->parts[part].piece.retries()));
+  }
+}
+
+void QueuedReader::OnDue(std::span<const Due> due) {
+  Finished finished;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto [id, part] : due) {
+      const auto found = requests_.find(id);
+      if (found == requests_.end()) continue;  // Cancelled, and finished by Stop meanwhile.
+      Request& request = *found->second;
+      if (part == kNoPart) {
+        FinishIfIdle(id, &finished);
+      } else if (request.error || stopping_) {
+        Fail(id, &request, Dropped());
+        Retire(id, &request, part, &finished);
+      } else {
+        batch_.push_back(NextRead(id, request, part));
+      }
+    }
+    SubmitWhatMay();
+  }
+  Deliver(std::move(finished));
+}
+
+void QueuedReader::Retire(ReadId id, Request* request, uint32_t part, Finished* finished) {
+  scheduler_.Complete(CookieOf(id, part));
+  request->parts[part].place = Place::kGone;
+  --request->submitted;
+  FinishIfIdle(id, finished);
+}
+
+void QueuedReader::Fail(ReadId id, Request* request, Error error) {
+  if (request->error) return;
+  request->error = std::move(error);
+  for (uint32_t i = 0; i < request->parts.size() && request->waiting > 0; ++i) {
+    if (request->parts[i].place != Place::kWaiting) continue;
+    scheduler_.Cancel(CookieOf(id, i));
+    request->parts[i].place = Place::kGone;
+    --request->waiting;
+  }
+}
+
+void QueuedReader::FinishIfIdle(ReadId id, Finished* finished) {
+  const auto found = requests_.find(id);
+  if (found->second->waiting > 0 || found->second->submitted > 0) return;
+  finished->push_back(std::move(found->second));
+  requests_.erase(found);
+}
+
+Error QueuedReader::ErrorOf(const Request& request, const Piece& piece, Piece::State state) const {
+  const std::string& path = (*files_)[request.extent.file].path;
+  if (state == Piece::State::kEnded) {
+    return Failed(fmt::format("{} ends at byte {}, expected {} bytes from offset {} on", path,
+                              piece.filled_to(), request.extent.bytes, request.extent.offset));
+  }
+  const std::string reason = std::generic_category().message(piece.error());
+  return Failed(fmt::format("{}: reading {} bytes at offset {} failed: {}", path, piece.bytes(),
+                            piece.offset(), reason),
+                piece.error());
+}
+
+void QueuedReader::Deliver(Finished finished) {
+  for (std::unique_ptr<Request>& request : finished) {
+    const Done done = std::move(request->done);
+    if (request->error) {
+      Error error = std::move(*request->error);
+      request.reset();
+      done(std::move(error));
+    } else {
+      const Extent& extent = request->extent;
+      const std::byte* data = request->view + (extent.offset - request->begin);
+      BufferRef bytes(data, extent.bytes, std::move(request->buffer).Freeze().owner());
+      request.reset();
+      done(std::move(bytes));
+    }
+  }
+}
+
+void QueuedReader::Stop() {
+  const std::lock_guard one_at_a_time(stop_mutex_);
+  Finished finished;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    stopping_ = true;
+    std::vector<ReadId> ids;
+    for (const auto& [id, request] : requests_) {
+      if (request->waiting > 0) Fail(id, request.get(), Dropped());
+      ids.push_back(id);
+    }
+    for (const ReadId id : ids) FinishIfIdle(id, &finished);
+  }
+  Deliver(std::move(finished));
+  engine_->Stop();
+  later_.Stop();
+  PENSTOCK_CHECK(requests_.empty());
+}
+
+}  // namespace penstock::io
