@@ -20,6 +20,10 @@ if(PENSTOCK_SANITIZE)
   add_link_options(-fsanitize=${PENSTOCK_SANITIZE})
 endif()
 
+if(PENSTOCK_FUZZ)
+  list(APPEND PENSTOCK_FLAGS -fsanitize=fuzzer-no-link)
+endif()
+
 function(penstock_flags target)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${PENSTOCK_FLAGS})
