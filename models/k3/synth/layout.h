@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/safetensors/dtype.h"
+#include "models/k3/shape.h"
+#include "models/k3/synth/values.h"
+
+namespace penstock::k3 {
+
+// One tensor to be written.
+struct SynthTensor {
+  std::string name;
+  io::Dtype dtype = io::Dtype::kBF16;
+  std::vector<uint64_t> dims;
+  Recipe recipe;
+
+  uint64_t bytes() const {
+    uint64_t out = io::DtypeBytes(dtype);
+    for (const uint64_t dim : dims) out *= dim;
+    return out;
+  }
+};
+
+// Which tensors a checkpoint of `shape` has, shard by shard and in the order of the release.
+class SynthLayout {
+ public:
+  SynthLayout(const Shape& shape, std::string prefix, bool a_log_padding)
+      : shape_(shape), prefix_(std::move(prefix)), a_log_padding_(a_log_padding) {}
+
+  size_t shards() const { return shape_.layers + 1; }
+  std::string FileName(size_t shard) const;
+  // Shard i < layers is layer i, the last one holds embedding, head and final norms.
+  std::vector<SynthTensor> Shard(size_t shard) const;
+
+ private:
+  const Shape& shape_;
+  std::string prefix_;
+  bool a_log_padding_;
+};
+
+}  // namespace penstock::k3

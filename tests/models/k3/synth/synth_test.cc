@@ -1,0 +1,393 @@
+#include "models/k3/synth/synth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+
+#include "io/safetensors/header.h"
+#include "io/safetensors/index.h"
+#include "models/k3/catalogue.h"
+#include "models/k3/synth/layout.h"
+#include "models/k3/synth/new_directory.h"
+#include "models/k3/synth/values.h"
+#include "tests/io/safetensors/shard.h"
+#include "tests/models/k3/oracle/reference_model.h"
+
+namespace penstock::k3 {
+namespace {
+
+using io::ExpectRefused;
+using io::ScratchDirectory;
+namespace fs = std::filesystem;
+
+std::string Contents(const fs::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+std::map<std::string, std::string> AllFiles(const std::string& directory) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    files[entry.path().filename()] = Contents(entry.path());
+  }
+  return files;
+}
+
+// Odd in every number that may be odd.
+SynthOptions Odd(const std::string& out) {
+  SynthOptions o;
+  o.out = out;
+  o.layers = 7;
+  o.hidden = 72;
+  o.vocab = 300;
+  o.kda_heads = 5;
+  o.kda_width = 20;
+  o.taps = 3;
+  o.mla_layers = "2,5,7";
+  o.mla_heads = 3;
+  o.q_rank = 44;
+  o.kv_rank = 20;
+  o.nope = 12;
+  o.rope = 6;
+  o.value = 10;
+  o.first_dense = 2;
+  o.dense_width = 50;
+  o.experts = 11;
+  o.top_k = 3;
+  o.shared = 1;
+  o.latent = 32;
+  o.expert_width = 96;
+  o.residual_block = 3;
+  o.a_log_padding = false;
+  return o;
+}
+
+void ExpectReadable(const SynthOptions& options, const std::string& what) {
+  SCOPED_TRACE(what);
+  const auto made = Synthesize(options, {});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto config = ReadConfig(options.out);
+  ASSERT_TRUE(config) << config.error().message;
+  std::vector<std::string> notices;
+  const auto checkpoint =
+      io::Checkpoint::Open(options.out, [&](auto line) { notices.emplace_back(line); });
+  ASSERT_TRUE(checkpoint) << checkpoint.error().message;
+  EXPECT_TRUE(notices.empty());
+  EXPECT_EQ((*checkpoint)->size(), made->tensors);
+  EXPECT_EQ((*checkpoint)->files().size(), made->files);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < (*checkpoint)->size(); ++i) {
+    bytes += (*checkpoint)->tensor(i).extent.bytes;
+  }
+  EXPECT_EQ(bytes, made->bytes);
+  const auto catalogue = Catalogue::Build(**checkpoint, config->shape);
+  ASSERT_TRUE(catalogue) << catalogue.error().message;
+}
+
+TEST(Synth, WritesWhatTheReadersRead) {
+  const ScratchDirectory scratch;
+  SynthOptions plain;
+  plain.out = scratch.File("plain");
+  ExpectReadable(plain, "defaults");
+  const auto config = ReadConfig(plain.out);
+  EXPECT_EQ(config->shape.kda,
+            (std::vector<bool>{true, true, true, false, true, true, true, false, false}));
+  EXPECT_EQ(config->eos, (std::vector<uint32_t>{1794}));
+  ExpectReadable(Odd(scratch.File("odd")), "odd");
+  SynthOptions other = Odd(scratch.File("other"));
+  other.flat = true;
+  other.full_rank_gate = false;
+  other.decay_bound = 0;
+  other.a_log_padding = true;
+  other.first_dense = 0;
+  other.experts = 12;
+  other.groups = 4;
+  other.top_groups = 2;
+  ExpectReadable(other, "flat, low-rank gate, softplus decay, grouped");
+  EXPECT_EQ(ReadConfig(other.out)->shape.decay_bound, 0.0f);
+  SynthOptions least;
+  least.out = scratch.File("least");
+  for (uint64_t* one :
+       {&least.layers, &least.hidden, &least.vocab, &least.kda_heads, &least.kda_width, &least.taps,
+        &least.mla_heads, &least.q_rank, &least.kv_rank, &least.nope, &least.rope, &least.value,
+        &least.dense_width, &least.experts, &least.top_k, &least.shared, &least.residual_block}) {
+    *one = 1;
+  }
+  least.latent = least.expert_width = 32;
+  least.first_dense = 0;
+  ExpectReadable(least, "the least of everything");
+}
+
+// The same tensors, dtypes and shapes as the embedded checkpoint, which is in the released format.
+TEST(Synth, HasTheTensorsOfTheEmbeddedCheckpoint) {
+  const ScratchDirectory scratch;
+  SynthOptions options;
+  options.out = scratch.File("s");
+  ASSERT_TRUE(Synthesize(options, {}));
+  const auto ours = io::Checkpoint::Open(options.out, {});
+  const auto tiny = io::Checkpoint::Open(PENSTOCK_SOURCE_DIR "/models/k3/tiny", {});
+  ASSERT_TRUE(ours && tiny);
+  ASSERT_EQ((*ours)->size(), (*tiny)->size());
+  for (size_t i = 0; i < (*ours)->size(); ++i) {
+    const io::TensorInfo a = (*ours)->tensor(i), b = (*tiny)->tensor(i);
+    ASSERT_EQ(a.name(), b.name());
+    EXPECT_EQ(a.dtype, b.dtype) << a.name();
+    EXPECT_TRUE(std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), b.shape.end()));
+  }
+  const auto a = ReadConfig(options.out), b = ReadConfig(PENSTOCK_SOURCE_DIR "/models/k3/tiny");
+  const auto text_a = nlohmann::json::parse(a->text_json);
+  const auto text_b = nlohmann::json::parse(b->text_json);
+  for (const auto& [key, value] : text_b.items()) {
+    if (key == "quantization_config") continue;  // The ignore patterns name the vision tower.
+    EXPECT_EQ(text_a.value(key, nlohmann::json()), value) << key;
+  }
+}
+
+TEST(Synth, LaysShardsOutAsTheRelease) {
+  const ScratchDirectory scratch;
+  SynthOptions options = Odd(scratch.File("s"));
+  ASSERT_TRUE(Synthesize(options, {}));
+  EXPECT_EQ(AllFiles(options.out).size(), 8u + 3);
+  const auto file = io::RegularFile::Open(options.out + "/model-00004-of-000008.safetensors");
+  ASSERT_TRUE(file);
+  const auto header = io::ReadSafetensorsHeader(*file);
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->data_begin % 8, 0u);
+  std::vector<std::string> experts;
+  for (const auto& tensor : header->tensors) {
+    const std::string name(header->name(tensor));
+    EXPECT_TRUE(name.starts_with("language_model.model.layers.3.")) << name;
+    const size_t at = name.find(".experts.");
+    if (at == std::string::npos) {
+      EXPECT_TRUE(experts.empty()) << "the trunk of a layer is one run";
+    } else {
+      experts.push_back(name.substr(at + 9));
+    }
+  }
+  ASSERT_EQ(experts.size(), 66u);
+  EXPECT_EQ(experts[0], "0.w1.weight_packed");
+  EXPECT_EQ(experts[1], "0.w1.weight_scale");
+  EXPECT_EQ(experts[2], "0.w2.weight_packed");
+  EXPECT_EQ(experts[5], "0.w3.weight_scale");
+  EXPECT_EQ(experts[12], "10.w1.weight_packed");  // Behind expert 1.
+  EXPECT_EQ(experts[18], "2.w1.weight_packed");
+}
+
+TEST(Synth, TheSameSeedGivesTheSameBytes) {
+  const ScratchDirectory scratch;
+  SynthOptions a = Odd(scratch.File("a")), b = Odd(scratch.File("b")), c = Odd(scratch.File("c"));
+  c.seed = 2;
+  for (const SynthOptions& options : {a, b, c}) ASSERT_TRUE(Synthesize(options, {}));
+  EXPECT_EQ(AllFiles(a.out), AllFiles(b.out));
+  const auto first = AllFiles(a.out), other = AllFiles(c.out);
+  for (const auto& [name, bytes] : first) {
+    if (name.ends_with(".safetensors")) {
+      EXPECT_NE(bytes, other.at(name)) << name;
+    }
+  }
+}
+
+// A value is a function of its position: how a tensor is cut into pieces cannot show.
+TEST(Synth, ValuesDoNotDependOnThePieces) {
+  for (const io::Dtype dtype : {io::Dtype::kBF16, io::Dtype::kF32, io::Dtype::kU8}) {
+    Recipe recipe;
+    recipe.used = 700;
+    if (dtype == io::Dtype::kU8) recipe.kind = Recipe::Kind::kScales;
+    const size_t size = io::DtypeBytes(dtype);
+    std::vector<std::byte> whole(1000 * size), parts(1000 * size);
+    FillValues(9, "t", dtype, recipe, 0, whole);
+    for (size_t at = 0; at < 1000;) {
+      const size_t count = std::min<size_t>(8 * (1 + at % 5), 1000 - at);
+      FillValues(9, "t", dtype, recipe, at, std::span(parts).subspan(at * size, count * size));
+      at += count;
+    }
+    EXPECT_EQ(whole, parts);
+    FillValues(9, "u", dtype, recipe, 0, parts);
+    EXPECT_NE(whole, parts);
+  }
+}
+
+TEST(Synth, ValuesHaveTheMomentsAskedFor) {
+  Recipe recipe;
+  recipe.mean = 2;
+  recipe.spread = 3;
+  std::vector<float> values(100000);
+  FillValues(1, "t", io::Dtype::kF32, recipe, 0, std::as_writable_bytes(std::span(values)));
+  double sum = 0, squares = 0;
+  for (const float v : values) sum += v, squares += (v - 2.0) * (v - 2.0);
+  EXPECT_NEAR(sum / 1e5, 2, 0.05);
+  EXPECT_NEAR(std::sqrt(squares / 1e5), 3, 0.05);
+  for (const double deviation : {0.5, 0.02, 1e-3}) {
+    const uint8_t exponent = ScaleExponent(deviation);
+    EXPECT_NEAR(std::log2(deviation), exponent - 127 + std::log2(2.926 * 1.3229), 0.5);
+  }
+}
+
+TEST(Synth, RefusesADirectoryInUse) {
+  const ScratchDirectory scratch;
+  scratch.Write("mine", "precious");
+  SynthOptions options;
+  options.out = scratch.path();
+  ExpectRefused(Synthesize(options, {}), {scratch.path(), "empty"});
+  EXPECT_EQ(AllFiles(scratch.path()).size(), 1u);
+  options.out = scratch.File("mine");
+  ExpectRefused(Synthesize(options, {}), {"mine", "file"});
+  EXPECT_EQ(Contents(scratch.File("mine")), "precious");
+  options.out = "";
+  ExpectRefused(Synthesize(options, {}), {"directory"});
+}
+
+TEST(Synth, RefusesAShapeThatNoReaderWouldTake) {
+  const ScratchDirectory scratch;
+  const auto refused = [&](auto change, const std::vector<std::string>& parts) {
+    SynthOptions options;
+    options.out = scratch.File("never");
+    change(options);
+    ExpectRefused(Synthesize(options, {}), parts);
+    EXPECT_FALSE(fs::exists(options.out));
+  };
+  refused([](SynthOptions& o) { o.latent = 40; }, {"routed_expert_hidden_size", "40"});
+  refused([](SynthOptions& o) { o.top_k = 33; }, {"num_experts_per_token", "33"});
+  refused([](SynthOptions& o) { o.layers = 1 << 19; }, {"num_hidden_layers"});
+  refused([](SynthOptions& o) { o.layers = uint64_t{1} << 40; }, {"layers"});
+  refused([](SynthOptions& o) { o.vocab = 0; }, {"vocabulary"});
+  refused([](SynthOptions& o) { o.kda_heads = o.kda_width = 60000; }, {"num_heads"});
+  for (const char* list :
+       {"0", "10", "1,1", "1,", ",1", "a", "1;2", "-1", "1 ", "99999999999999999999"}) {
+    refused([&](SynthOptions& o) { o.mla_layers = list; }, {"mla-layers", list});
+  }
+}
+
+TEST(Synth, RefusesMoreThanTheDiskHolds) {
+  const ScratchDirectory scratch;
+  SynthOptions options;
+  options.out = scratch.File("s");
+  options.hidden = 1 << 20;
+  options.dense_width = 1 << 20;
+  options.layers = 9000;
+  options.first_dense = 9000;
+  ExpectRefused(Synthesize(options, {}), {scratch.File("s"), "free"});
+  EXPECT_FALSE(fs::exists(options.out));
+}
+
+TEST(Synth, StopsWhenTold) {
+  const ScratchDirectory scratch;
+  SynthOptions options;
+  options.out = scratch.File("s");
+  uint64_t last = 0, all = 0;
+  int calls = 0;
+  const auto stopped = Synthesize(options, [&](uint64_t done, uint64_t total) {
+    EXPECT_GT(done, last);
+    last = done;
+    all = total;
+    return ++calls < 3;
+  });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(calls, 3);
+  EXPECT_LT(last, all);
+  EXPECT_FALSE(fs::exists(options.out));
+  const auto made = Synthesize(options, [&](uint64_t done, uint64_t total) {
+    last = done;
+    return done <= total;
+  });
+  ASSERT_TRUE(made);
+  EXPECT_EQ(last, made->bytes);
+}
+
+// A file-size limit stands in for a full disk: the kernel refuses the bytes in the same place.
+TEST(Synth, LeavesNothingBehindWhenTheDiskIsFull) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(fs::create_directory(scratch.File("s")));
+  SynthOptions options;
+  options.out = scratch.File("s");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit low{500000, before.rlim_max};  // Less than the shards with experts.
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  const auto failed = Synthesize(options, {});
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kFailed);
+  EXPECT_EQ(failed.error().sys, EFBIG);
+  EXPECT_NE(failed.error().message.find("model-00002-of-000010.safetensors"), std::string::npos)
+      << failed.error().message;
+  EXPECT_TRUE(fs::exists(options.out));  // It was there before.
+  EXPECT_TRUE(fs::is_empty(options.out));
+}
+
+TEST(Synth, UncommittedFilesDoNotStay) {
+  const ScratchDirectory scratch;
+  {
+    auto directory = NewDirectory::Make(scratch.File("a/b"));
+    ASSERT_TRUE(directory);
+    ASSERT_TRUE(directory->Begin("f", 3));
+    ASSERT_TRUE(directory->Write("abc"));
+    EXPECT_FALSE(fs::exists(scratch.File("a/b/f")));
+    ASSERT_TRUE(directory->End());
+    ASSERT_TRUE(directory->Begin("g", 0));  // Left open.
+  }
+  EXPECT_FALSE(fs::exists(scratch.File("a/b")));
+  auto directory = NewDirectory::Make(scratch.File("a/b"));
+  ASSERT_TRUE(directory->Begin("f", 0));
+  ASSERT_TRUE(directory->Write("abc"));
+  ASSERT_TRUE(directory->End());
+  ASSERT_TRUE(directory->Commit());
+  EXPECT_EQ(AllFiles(scratch.File("a/b")), (std::map<std::string, std::string>{{"f", "abc"}}));
+}
+
+// The numbers stay usable through many layers: judged by the float64 reference, which shares
+// nothing with this code.
+TEST(NumericSynth, ActivationsAndRoutesAreSane) {
+  const ScratchDirectory scratch;
+  SynthOptions options;
+  options.out = scratch.File("s");
+  options.layers = 26;
+  options.hidden = 96;
+  options.vocab = 500;
+  options.residual_block = 12;
+  ASSERT_TRUE(Synthesize(options, {}));
+  auto model = oracle::ReferenceModel::Load(options.out);
+  ASSERT_TRUE(model) << model.error().message;
+  std::set<size_t> choices;
+  std::vector<std::set<uint32_t>> experts(options.layers);
+  for (uint32_t position = 0; position < 12; ++position) {
+    const auto logits = model->Step(position * 41 % 500);
+    double squares = 0;
+    for (const double logit : logits) {
+      ASSERT_TRUE(std::isfinite(logit));
+      squares += logit * logit;
+    }
+    EXPECT_NEAR(std::sqrt(squares / static_cast<double>(logits.size())), 3, 0.6);
+    choices.insert(
+        static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    for (size_t l = 0; l < options.layers; ++l) {
+      const auto& layer = model->trace()[l];
+      experts[l].insert(layer.routing.experts.begin(), layer.routing.experts.end());
+      for (const auto* sub : {&layer.attention, &layer.mlp}) {
+        double sum = 0;
+        for (const double value : *sub) sum += value * value;
+        const double rms = std::sqrt(sum / static_cast<double>(sub->size()));
+        EXPECT_GT(rms, 0.02);
+        EXPECT_LT(rms, 10);
+      }
+    }
+  }
+  EXPECT_GE(choices.size(), 10u);  // Other contexts, other tokens.
+  // 12 positions choose 4 of 32 experts each: independent choices would reach 26 of them.
+  for (size_t l = 1; l < options.layers; ++l) EXPECT_GE(experts[l].size(), 14u) << l;
+}
+
+}  // namespace
+}  // namespace penstock::k3
