@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/memory/buffer.h"
+
+namespace penstock::io {
+
+// A cache of blocks of one size in one range of memory, least recently used first out.
+//
+// Invariants:
+//  1. A block is *filling* (reserved, one writer), *ready* (readable) or free. Only ready blocks
+//  are
+//     found by Find.
+//  2. A block that somebody holds a reference to is never reused: to pin is to hold.
+//  3. Reserve succeeds whenever fewer blocks are held than there are slots.
+// Threads: any. Lifetime: the cache outlives its references.
+class BlockCache {
+ public:
+  using Key = uint64_t;
+  using Slot = uint32_t;
+
+  // `memory` is borrowed and holds slots * slot_bytes.
+  BlockCache(std::byte* memory, size_t slot_bytes, size_t slots);
+  ~BlockCache();
+  BlockCache(const BlockCache&) = delete;
+  BlockCache& operator=(const BlockCache&) = delete;
+
+  struct Held {
+    Slot slot = 0;
+    BufferRef block;
+  };
+  // The ready block of `key`, now the most recently used.
+  std::optional<Held> Find(Key key);
+
+  struct Reserved {
+    Slot slot = 0;
+    MutableBuffer block;
+  };
+  // A slot to fill for `key`, evicting the least recently used block that nobody holds. The key
+  // must be neither ready nor filling. Nothing when every slot is held.
+  std::optional<Reserved> Reserve(Key key);
+
+  // The block of `key` is whole: from now on Find gives it.
+  void Publish(Key key, Slot slot);
+  // The block of `key` could not be filled: the slot becomes free when its last reference drops.
+  void Discard(Key key, Slot slot);
+
+  // Called when the last reference to a slot has dropped, on the thread that dropped it, outside
+  // the lock: once for each time a slot went from free or idle to held. Set before the first use.
+  void OnRelease(std::function<void()> on_release) { on_release_ = std::move(on_release); }
+
+  size_t slots() const { return slots_.size(); }
+  size_t slot_bytes() const { return slot_bytes_; }
+  size_t held() const;
+
+ private:
+  enum class Phase : uint8_t { kFree, kFilling, kReady };
+  struct Entry {
+    Key key = 0;
+    uint32_t references = 0;
+    Phase phase = Phase::kFree;
+    std::list<Slot>::iterator place;  // In idle_, valid while references is 0.
+  };
+  std::shared_ptr<void> Hold(Slot slot);  // Needs the lock.
+  void Drop(Slot slot);
+  std::byte* Address(Slot slot) const { return memory_ + size_t{slot} * slot_bytes_; }
+
+  std::byte* const memory_;
+  const size_t slot_bytes_;
+  std::function<void()> on_release_;
+  mutable std::mutex mutex_;
+  std::vector<Entry> slots_;
+  std::list<Slot> idle_;  // Slots nobody holds, least recently used first.
+  std::unordered_map<Key, Slot> ready_;
+};
+
+}  // namespace penstock::io
