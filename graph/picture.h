@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace penstock::graph {
+
+// What a node tells of itself: its name and width from the constructor, its counters from running.
+struct NodeFacts {
+  std::string name;
+  std::string
+      shape;  // Graphviz shape: box for work, hexagon for an async stage, ellipse for credits.
+  size_t width = 0;  // Bodies at a time; 0 = as many as the arena has threads.
+  std::atomic<uint64_t> messages{0};
+  std::atomic<uint64_t> busy_ns{0};  // In bodies; for an async stage from start to reply.
+};
+
+// The nodes and edges of a graph as they were made, for DOT. Not synchronised while it is built.
+class Picture {
+ public:
+  NodeFacts& Add(std::string name, std::string shape, size_t width);
+  void Connect(const NodeFacts& from, const NodeFacts& to, std::string label);
+
+  // Graphviz text; with `times` each node also shows its messages and the time spent in it.
+  std::string Dot(bool times) const;
+
+  const std::deque<NodeFacts>& nodes() const { return nodes_; }
+
+ private:
+  struct Edge {
+    const NodeFacts* from;
+    const NodeFacts* to;
+    std::string label;
+  };
+  std::deque<NodeFacts> nodes_;  // A deque: references stay valid.
+  std::vector<Edge> edges_;
+};
+
+}  // namespace penstock::graph

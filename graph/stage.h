@@ -1,0 +1,213 @@
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <oneapi/tbb/flow_graph.h>
+
+#include "graph/arena.h"
+#include "graph/outcome.h"
+#include "graph/picture.h"
+
+namespace penstock::graph {
+
+// A flow graph that lives in one arena, with the picture of itself and one outcome per run.
+//
+// Bodies and messages are copied by TBB: bodies hold pointers to services, messages hold
+// references. An exception in a body would cancel the whole graph and lose every message in it, so
+// each body is wrapped: what it throws becomes the run's Error. The graph must be destroyed before
+// the services its bodies point to.
+class Graph {
+ public:
+  explicit Graph(Arena& arena) {
+    arena.tbb().execute([this] { flow_ = std::make_unique<oneapi::tbb::flow::graph>(); });
+  }
+
+  oneapi::tbb::flow::graph& flow() { return *flow_; }
+  Picture& picture() { return picture_; }
+  const Picture& picture() const { return picture_; }
+  Outcome& outcome() { return outcome_; }
+
+  // Returns when no body runs and no async stage owes a reply. Never call it from a body.
+  void WaitIdle() { flow_->wait_for_all(); }
+
+ private:
+  Picture picture_;
+  Outcome outcome_;
+  std::unique_ptr<oneapi::tbb::flow::graph> flow_;
+};
+
+inline uint64_t NowNs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+// Runs `work` for one message of `node`: counted, timed, and with strays turned into an Error.
+template <class Work>
+void RunBody(NodeFacts& node, Outcome& outcome, Work&& work) {
+  const uint64_t start = NowNs();
+  try {
+    work();
+  } catch (const std::exception& stray) {
+    outcome.Fail(Failed("stage " + node.name + " failed: " + stray.what()));
+  }
+  node.messages.fetch_add(1, std::memory_order_relaxed);
+  node.busy_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+}
+
+// A stage of the graph: a named body that takes one message and may put any number of messages to
+// each of its outputs. Width 1 is serial and keeps order; 0 runs as wide as the arena.
+//   body: void(const In&, Stage::Outputs& out);  out.Put<0>(message)
+template <class In, class... Outs>
+class Stage {
+ public:
+  using Tuple =
+      std::conditional_t<sizeof...(Outs) == 0, std::tuple<oneapi::tbb::flow::continue_msg>,
+                         std::tuple<Outs...>>;
+  using Node = oneapi::tbb::flow::multifunction_node<In, Tuple>;
+
+  class Outputs {
+   public:
+    explicit Outputs(typename Node::output_ports_type& ports) : ports_(&ports) {}
+    template <size_t I, class Message>
+    void Put(const Message& message) {
+      std::get<I>(*ports_).try_put(message);
+    }
+
+   private:
+    typename Node::output_ports_type* ports_;
+  };
+
+  template <class Body>
+  Stage(Graph& graph, std::string name, size_t width, Body body)
+      : graph_(&graph),
+        facts_(&graph.picture().Add(std::move(name), "box", width)),
+        node_(graph.flow(), width == 0 ? size_t{oneapi::tbb::flow::unlimited} : width,
+              [body, facts = facts_, outcome = &graph.outcome()](
+                  const In& in, typename Node::output_ports_type& ports) {
+                RunBody(*facts, *outcome, [&] {
+                  Outputs out(ports);
+                  body(in, out);
+                });
+              }) {}
+
+  void Put(const In& message) { node_.try_put(message); }
+
+  Graph& graph() { return *graph_; }
+  NodeFacts& facts() { return *facts_; }
+  oneapi::tbb::flow::receiver<In>& input() { return node_; }
+  template <size_t I>
+  auto& output() {
+    return oneapi::tbb::flow::output_port<I>(node_);
+  }
+
+ private:
+  Graph* graph_;
+  NodeFacts* facts_;
+  Node node_;
+};
+
+// The way back into the graph for whoever finishes an async stage's work. One pointer and one
+// reference to the stage's counters: captured with a small message it needs no allocation.
+template <class Out>
+class Reply {
+ public:
+  using Gateway = typename oneapi::tbb::flow::async_node<Out, Out>::gateway_type;
+  explicit Reply(Gateway& gateway) : gateway_(&gateway) { gateway_->reserve_wait(); }
+
+  // Exactly once, on any thread.
+  void operator()(const Out& message) const {
+    gateway_->try_put(message);
+    gateway_->release_wait();  // Last: from here on the graph may be gone.
+  }
+
+ private:
+  Gateway* gateway_;
+};
+
+// A stage whose work happens elsewhere: on an I/O thread, in another arena, on a device.
+//   start: void(const In&, Reply<Out>) queues the work and returns at once. It never blocks and
+//   never enters the kernel for I/O. Whoever finishes the work calls the reply exactly once, also
+//   with an error inside the message: else the credit behind it never comes home and the graph
+//   starves.
+template <class In, class Out>
+class AsyncStage {
+ public:
+  using Node = oneapi::tbb::flow::async_node<In, Out>;
+
+  template <class Start>
+  AsyncStage(Graph& graph, std::string name, Start start)
+      : graph_(&graph),
+        facts_(&graph.picture().Add(std::move(name), "hexagon", 0)),
+        node_(graph.flow(), oneapi::tbb::flow::unlimited,
+              [start, facts = facts_, outcome = &graph.outcome()](
+                  const In& in, typename Node::gateway_type& gateway) {
+                RunBody(*facts, *outcome, [&] { start(in, Reply<Out>(gateway)); });
+              }) {}
+
+  void Put(const In& message) { node_.try_put(message); }
+
+  Graph& graph() { return *graph_; }
+  NodeFacts& facts() { return *facts_; }
+  oneapi::tbb::flow::receiver<In>& input() { return node_; }
+  template <size_t I>
+  auto& output() {
+    return oneapi::tbb::flow::output_port<0>(node_);
+  }
+
+ private:
+  static_assert(std::is_same_v<typename oneapi::tbb::flow::async_node<In, Out>::gateway_type,
+                               typename Reply<Out>::Gateway>,
+                "a gateway depends on the output alone");
+  Graph* graph_;
+  NodeFacts* facts_;
+  Node node_;
+};
+
+// Bounds how many messages are between here and where their credit is given back.
+//
+// A limiter_node alone silently loses what it rejects when its predecessor is a function node: the
+// queue in front keeps it. This pair exists only here. Whoever ends a message's use of the bounded
+// resource calls Return() exactly once, failed messages included, after the resource is free again.
+template <class Message>
+class Credit {
+ public:
+  Credit(Graph& graph, std::string name, size_t credits)
+      : graph_(&graph),
+        facts_(&graph.picture().Add(std::move(name), "ellipse", credits)),
+        queue_(graph.flow()),
+        limiter_(graph.flow(), credits) {
+    oneapi::tbb::flow::make_edge(queue_, limiter_);
+  }
+
+  void Return() { limiter_.decrementer().try_put(oneapi::tbb::flow::continue_msg()); }
+
+  Graph& graph() { return *graph_; }
+  NodeFacts& facts() { return *facts_; }
+  oneapi::tbb::flow::receiver<Message>& input() { return queue_; }
+  template <size_t I>
+  oneapi::tbb::flow::sender<Message>& output() {
+    return limiter_;
+  }
+
+ private:
+  Graph* graph_;
+  NodeFacts* facts_;
+  oneapi::tbb::flow::queue_node<Message> queue_;
+  oneapi::tbb::flow::limiter_node<Message> limiter_;
+};
+
+// Connects output I of `from` to `to` and draws the edge.
+template <size_t I = 0, class From, class To>
+void Connect(From& from, To& to, std::string label = {}) {
+  oneapi::tbb::flow::make_edge(from.template output<I>(), to.input());
+  from.graph().picture().Connect(from.facts(), to.facts(), std::move(label));
+}
+
+}  // namespace penstock::graph
