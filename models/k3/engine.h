@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "graph/arena.h"
+#include "io/options.h"
+#include "io/reader.h"
+#include "models/k3/catalogue.h"
+#include "models/k3/layers/context.h"
+#include "models/k3/options.h"
+#include "models/k3/pipeline.h"
+#include "models/k3/planner.h"
+#include "models/k3/shape.h"
+#include "models/k3/state/state.h"
+#include "models/text/text_model.h"
+#include "runtime/memory/block_pool.h"
+#include "runtime/memory/byte_ring.h"
+#include "runtime/memory/region.h"
+
+namespace penstock::k3 {
+
+// A K3 checkpoint ready to run: its catalogue, the memory plan, the reader, the resident vectors
+// and the pipeline, made in this order and destroyed in the reverse one.
+class Engine : public text::TextModel {
+ public:
+  // `context`: positions a sequence may have. Reads the headers, checks every contract and the
+  // budget, and only then allocates. `notice` gets degradations in one line each.
+  static Result<std::unique_ptr<Engine>> Open(const std::string& directory, size_t context,
+                                              const PipelineOptions& options,
+                                              const io::IoOptions& io_options,
+                                              const Notice& notice);
+
+  size_t vocab_size() const override { return config_.shape.vocab; }
+  size_t max_context() const override { return context_positions_; }
+  size_t max_positions() const override { return 1; }
+  text::StateRef EmptyState() const override { return store_->Empty(); }
+  Result<text::StepResult> Step(const text::StateRef& before,
+                                std::span<const text::TokenId> tokens) override;
+  void ExpectMore(bool more) override { pipeline_->ExpectMore(more); }
+  void Cancel() override { pipeline_->Cancel(); }
+
+  const StepStats& last_step() const { return pipeline_->last_step(); }
+  const Config& config() const { return config_; }
+  const std::string& checkpoint_id() const { return checkpoint_id_; }
+  const MemoryPlan& plan() const { return plan_; }
+  std::string PlanTable() const { return plan_.Table(); }
+  std::string GraphDot(bool with_times) const { return pipeline_->Dot(with_times); }
+  io::ReaderCounters reader_counters() const { return reader_->counters(); }
+  size_t workers_seen() const { return arena_->workers_seen(); }
+
+  // One line: engine, kernels, threads, ring and cache.
+  std::string Describe() const;
+
+ private:
+  Engine() = default;
+  Status OpenCheckpoint(const std::string& directory, const Notice& notice);
+  Status Allocate(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
+                  const Notice& notice);
+  Status Start(const PipelineOptions& options);
+
+  Config config_;
+  std::string checkpoint_id_;
+  std::unique_ptr<Catalogue> catalogue_;
+  std::unique_ptr<Pass> pass_;
+  const ops::Kernels* kernels_ = nullptr;
+  MemoryPlan plan_;
+  size_t context_positions_ = 0;
+
+  // Below: the order of destruction is the reverse of this one.
+  HugeRegion memory_;  // Ring, cache, pins and the embedding row, in this order.
+  HugeRegion pinned_memory_;
+  std::unique_ptr<ByteRing> ring_;
+  std::unique_ptr<BlockPool> embed_rows_;
+  std::unique_ptr<io::Reader> reader_;
+  std::unique_ptr<Resident> resident_;
+  std::shared_ptr<StateStore> store_;
+  std::unique_ptr<Context> step_context_;
+  std::unique_ptr<WeightStream> stream_;
+  std::unique_ptr<Experts> experts_;
+  std::unique_ptr<graph::Arena> arena_;
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+}  // namespace penstock::k3

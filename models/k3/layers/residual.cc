@@ -1,0 +1,63 @@
+#include "models/k3/layers/residual.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace penstock::k3 {
+namespace {
+
+// act.mixed = the mix of the finished blocks and acc, oldest first; acc alone is its own mix.
+const float* Mix(Context& context, const float* factor) {
+  Activations& act = context.act;
+  const size_t hidden = context.shape.hidden;
+  const size_t finished = context.residual_blocks;
+  if (finished == 0) return act.acc;
+  for (size_t i = 0; i < finished; ++i) act.sources[i] = act.blocks + i * hidden;
+  act.sources[finished] = act.acc;
+  context.kernels.residual_mix(act.sources.data(), finished + 1, factor, hidden,
+                               context.shape.norm_eps, act.mixed);
+  return act.mixed;
+}
+
+void NormInto(Context& context, const float* mixed, const float* weight) {
+  context.kernels.rms_norm(mixed, weight, context.shape.hidden, context.shape.norm_eps,
+                           context.act.x);
+}
+
+}  // namespace
+
+void MixBeforeAttention(Context& context) {
+  const float* mixed = Mix(context, context.vectors().attn_factor);
+  NormInto(context, mixed, context.vectors().input_norm);
+  if (context.layer % context.shape.residual_block != 0) return;
+  const size_t hidden = context.shape.hidden;
+  std::copy_n(context.act.acc, hidden, context.act.blocks + context.residual_blocks * hidden);
+  ++context.residual_blocks;
+  context.acc_empty = true;
+}
+
+void MixBeforeMlp(Context& context) {
+  NormInto(context, Mix(context, context.vectors().mlp_factor), context.vectors().post_norm);
+}
+
+void MixBeforeHead(Context& context) {
+  NormInto(context, Mix(context, context.resident.out_factor), context.resident.norm);
+}
+
+Status Combine(Context& context) {
+  Activations& act = context.act;
+  const size_t hidden = context.shape.hidden;
+  if (context.acc_empty) {
+    std::copy_n(act.y, hidden, act.acc);
+    context.acc_empty = false;
+  } else {
+    context.kernels.add_scaled(act.y, 1.0f, hidden, act.acc);
+  }
+  if (context.kernels.all_finite(act.acc, hidden)) return {};
+  const std::string where =
+      "layer " + std::to_string(context.layer) + ", step " + std::to_string(context.step);
+  return Unsound("the activations after " + where + " are not finite", where);
+}
+
+}  // namespace penstock::k3

@@ -1,0 +1,160 @@
+#include "models/k3/weights/experts.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+
+#include "runtime/check.h"
+
+namespace penstock::k3 {
+namespace {
+
+constexpr size_t kTensors = 6;
+using Pointers = std::array<const uint8_t*, kTensors>;
+
+std::array<io::Extent, kTensors> TensorsOf(const ExpertTensors& expert) {
+  return {expert.w1_packed, expert.w1_scale,  expert.w2_packed,
+          expert.w2_scale,  expert.w3_packed, expert.w3_scale};
+}
+
+ExpertView ViewOf(const Pointers& p) { return {p[0], p[1], p[2], p[3], p[4], p[5]}; }
+
+// Tensors of one expert that lie one behind the other in a file: one read.
+struct Runs {
+  std::array<io::Extent, kTensors> extents;
+  size_t count = 0;
+};
+
+Runs RunsOf(const ExpertTensors& expert) {
+  const auto tensors = TensorsOf(expert);
+  std::array<size_t, kTensors> order{0, 1, 2, 3, 4, 5};
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(tensors[a].file, tensors[a].offset) <
+           std::pair(tensors[b].file, tensors[b].offset);
+  });
+  Runs result;
+  for (const size_t i : order) {
+    const io::Extent& tensor = tensors[i];
+    io::Extent* last = result.count == 0 ? nullptr : &result.extents[result.count - 1];
+    if (last != nullptr && last->file == tensor.file &&
+        last->offset + last->bytes == tensor.offset) {
+      last->bytes += tensor.bytes;
+    } else {
+      result.extents[result.count++] = tensor;
+    }
+  }
+  return result;
+}
+
+size_t RoundUp(size_t bytes, size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+// One expert on its way. Shared by its reads; the last one to arrive finishes it.
+struct Experts::Fetch {
+  io::BlockCache::Key key = 0;
+  io::BlockCache::Slot slot = 0;
+  std::array<io::Extent, kTensors> tensors;
+  Arrived arrived;
+  std::atomic<size_t> reads_left{0};
+  std::mutex mutex;
+  Pointers pointers{};
+  std::shared_ptr<void> pin;
+  std::optional<Error> error;
+};
+
+Experts::Experts(const Catalogue& catalogue, const Shape& shape, io::Reader& reader,
+                 std::byte* memory, size_t slot_bytes, size_t slots)
+    : catalogue_(catalogue),
+      experts_(shape.experts),
+      reader_(reader),
+      cache_(memory, slot_bytes, slots),
+      views_(slots) {}
+
+size_t Experts::SlotBytes(const Catalogue& catalogue, const Shape& shape,
+                          const std::function<size_t(const io::Extent&)>& rounded,
+                          size_t alignment) {
+  size_t most = 0;
+  for (size_t layer = 0; layer < shape.layers; ++layer) {
+    if (!shape.IsMoe(layer)) continue;
+    for (size_t expert = 0; expert < shape.experts; ++expert) {
+      const Runs runs = RunsOf(catalogue.expert(layer, expert));
+      size_t bytes = 0;
+      for (size_t i = 0; i < runs.count; ++i) {
+        bytes += RoundUp(rounded(runs.extents[i]), alignment);
+      }
+      most = std::max(most, bytes);
+    }
+  }
+  return most;
+}
+
+void Experts::Demand(size_t layer, size_t expert, Arrived arrived) {
+  const io::BlockCache::Key key = layer * experts_ + expert;
+  if (auto held = cache_.Find(key)) {
+    hits_.fetch_add(1, std::memory_order_relaxed);
+    return arrived(ExpertWeights{views_[held->slot], held->block.owner()});
+  }
+  misses_.fetch_add(1, std::memory_order_relaxed);
+  auto reserved = cache_.Reserve(key);
+  PENSTOCK_CHECK(reserved.has_value());  // Invariant 1.
+
+  const ExpertTensors tensors = catalogue_.expert(layer, expert);
+  Runs runs = RunsOf(tensors);
+  auto fetch = std::make_shared<Fetch>();
+  fetch->key = key;
+  fetch->slot = reserved->slot;
+  fetch->tensors = TensorsOf(tensors);
+  fetch->arrived = std::move(arrived);
+  fetch->reads_left = runs.count;
+  for (size_t i = 0; i < runs.count; ++i) {
+    io::Extent& run = runs.extents[i];
+    run.tag = static_cast<uint32_t>(layer);
+    const size_t bytes = reader_.BufferBytes(run);
+    payload_.fetch_add(run.bytes, std::memory_order_relaxed);
+    device_.fetch_add(bytes, std::memory_order_relaxed);
+    reads_.fetch_add(1, std::memory_order_relaxed);
+    MutableBuffer place = reserved->block.TakeFront(RoundUp(bytes, reader_.Alignment()));
+    reader_.Read(run, place.TakeFront(bytes), io::ReadClass::kDemanded,
+                 [this, fetch, extent = run](Result<BufferRef> result) {
+                   Keep(*fetch, extent, std::move(result));
+                   if (fetch->reads_left.fetch_sub(1) == 1) Finish(fetch);
+                 });
+  }
+}
+
+// Notes where the tensors of one read lie. No reference to the slot outlives this call but the pin.
+void Experts::Keep(Fetch& fetch, const io::Extent& run, Result<BufferRef> result) {
+  const std::lock_guard lock(fetch.mutex);
+  if (!result) {
+    if (!fetch.error) fetch.error = std::move(result).error();
+    return;
+  }
+  for (size_t t = 0; t < kTensors; ++t) {
+    const io::Extent& tensor = fetch.tensors[t];
+    if (tensor.file != run.file || tensor.offset < run.offset) continue;
+    if (tensor.offset + tensor.bytes > run.offset + run.bytes) continue;
+    fetch.pointers[t] =
+        reinterpret_cast<const uint8_t*>(result->data()) + (tensor.offset - run.offset);
+  }
+  fetch.pin = result->owner();
+}
+
+void Experts::Finish(const std::shared_ptr<Fetch>& fetch) {
+  if (fetch->error) {
+    cache_.Discard(fetch->key, fetch->slot);
+    fetch->pin.reset();
+    return fetch->arrived(std::move(*fetch->error));
+  }
+  const ExpertView view = ViewOf(fetch->pointers);
+  views_[fetch->slot] = view;
+  cache_.Publish(fetch->key, fetch->slot);
+  fetch->arrived(ExpertWeights{view, std::move(fetch->pin)});
+}
+
+Traffic Experts::traffic() const { return {payload_.load(), device_.load(), reads_.load()}; }
+
+}  // namespace penstock::k3

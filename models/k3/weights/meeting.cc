@@ -1,0 +1,71 @@
+#include "models/k3/weights/meeting.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::k3 {
+
+Meeting::Meeting(const Pass& pass, WeightStream& stream, size_t block_bytes)
+    : pass_(pass),
+      stream_(stream),
+      block_bytes_(block_bytes),
+      arrived_(pass.extents().size()),
+      input_ready_(pass.extents().size()) {}
+
+void Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
+  const PassExtent& extent = pass_.extents()[number];
+  const Product& product = pass_.ProductOf(extent);
+  const BufferRef weights = stream_.Take(number);
+  const size_t row_bytes = size_t{product.matrix.cols} * 2;
+  const size_t units = std::max<size_t>(1, block_bytes_ / (row_bytes * product.row_unit));
+  // Kernels take eight rows at a time: blocks of whole eights waste none of them.
+  const size_t most_rows = product.row_unit > 1 ? units * product.row_unit : (units + 7) / 8 * 8;
+  for (size_t row = 0; row < extent.rows; row += most_rows) {
+    const size_t rows = std::min<size_t>(most_rows, extent.rows - row);
+    blocks.push_back({number, static_cast<uint32_t>(extent.first_row + row),
+                      static_cast<uint32_t>(rows),
+                      weights.Slice(row * row_bytes, rows * row_bytes)});
+  }
+}
+
+void Meeting::InputReady(uint32_t product, std::vector<Block>& blocks) {
+  const Product& wanted = pass_.products()[product];
+  for (uint32_t extent = wanted.first_extent; extent < wanted.first_extent + wanted.extents;
+       ++extent) {
+    if (stream_.IsPinned(extent)) {
+      Cut(extent, blocks);
+    } else if (arrived_[extent]) {
+      arrived_[extent] = false;
+      Cut(extent, blocks);
+    } else {
+      input_ready_[extent] = true;
+    }
+  }
+}
+
+void Meeting::Arrived(uint32_t extent, std::vector<Block>& blocks) {
+  if (!input_ready_[extent]) {
+    arrived_[extent] = true;
+    return;
+  }
+  input_ready_[extent] = false;
+  Cut(extent, blocks);
+}
+
+void Meeting::LatentReady(uint64_t visit, std::vector<ReadyExpert>& experts) {
+  latent_ready_ = visit;
+  for (ReadyExpert& expert : waiting_) experts.push_back(std::move(expert));
+  waiting_.clear();
+}
+
+void Meeting::Arrived(const ReadyExpert& expert, std::vector<ReadyExpert>& experts) {
+  (expert.visit == latent_ready_ ? experts : waiting_).push_back(expert);
+}
+
+void Meeting::Reset() {
+  std::fill(arrived_.begin(), arrived_.end(), false);
+  std::fill(input_ready_.begin(), input_ready_.end(), false);
+  waiting_.clear();
+}
+
+}  // namespace penstock::k3

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/k3/weights/experts.h"
+#include "models/k3/weights/pass.h"
+#include "models/k3/weights/stream.h"
+
+namespace penstock::k3 {
+
+// Some rows of an extent that has met its input, about a MiB: what one product body works on. The
+// extent's bytes go back to the ring when the last block of it is gone.
+struct Block {
+  uint32_t extent = 0;
+  uint32_t first_row = 0;  // Of the matrix.
+  uint32_t rows = 0;
+  BufferRef weights;  // Exactly these rows.
+};
+
+// A chosen expert that has its weights and, once the latent is prepared, its input.
+struct ReadyExpert {
+  uint64_t visit = 0;  // Which layer of which step asked for it.
+  uint32_t rank = 0;
+  bool failed = false;  // It could not be read; the run has the Error.
+  ExpertWeights weights;
+};
+
+// Where weights that arrive and inputs that become ready find each other; whichever comes second
+// sends the work on.
+// Threads: one at a time (a serial stage).
+class Meeting {
+ public:
+  Meeting(const Pass& pass, WeightStream& stream, size_t block_bytes);
+
+  // The input of `product` is ready: appends the blocks of its extents that have arrived.
+  void InputReady(uint32_t product, std::vector<Block>& blocks);
+  // `extent` has arrived: appends its blocks if its input is ready.
+  void Arrived(uint32_t extent, std::vector<Block>& blocks);
+
+  // The input of the experts of `visit` is ready: appends those that wait.
+  void LatentReady(uint64_t visit, std::vector<ReadyExpert>& experts);
+  // An expert has arrived: appends it if its input is ready.
+  void Arrived(const ReadyExpert& expert, std::vector<ReadyExpert>& experts);
+
+  // Forgets everything, after a step that did not end well.
+  void Reset();
+
+ private:
+  void Cut(uint32_t extent, std::vector<Block>& blocks);
+
+  const Pass& pass_;
+  WeightStream& stream_;
+  const size_t block_bytes_;
+  std::vector<bool> arrived_;             // [extents] here, its input is not ready
+  std::vector<bool> input_ready_;         // [extents] its input is ready, the bytes are not here
+  uint64_t latent_ready_ = ~uint64_t{0};  // The visit whose experts have their input.
+  std::vector<ReadyExpert> waiting_;
+};
+
+}  // namespace penstock::k3

@@ -1,0 +1,122 @@
+#include "models/k3/weights/stream.h"
+
+#include "io/read_now.h"
+#include "runtime/check.h"
+
+namespace penstock::k3 {
+
+WeightStream::WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring,
+                           uint64_t depth)
+    : pass_(pass),
+      layers_(layers),
+      reader_(reader),
+      ring_(ring),
+      depth_(depth),
+      held_(pass.extents().size()),
+      admitted_(pass.extents().size()),
+      outstanding_(pass.extents().size()) {}
+
+size_t WeightStream::PinnedBytes(const Pass& pass, uint32_t end,
+                                 const std::function<size_t(const io::Extent&)>& rounded,
+                                 size_t alignment) {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < end; ++i) {
+    bytes += (rounded(pass.extents()[i].extent) + alignment - 1) / alignment * alignment;
+  }
+  return bytes;
+}
+
+Status WeightStream::Pin(uint32_t end, std::byte* memory) {
+  const size_t alignment = reader_.Alignment();
+  for (uint32_t i = 0; i < end; ++i) {
+    const io::Extent& extent = pass_.extents()[i].extent;
+    const size_t bytes = reader_.BufferBytes(extent);
+    PENSTOCK_TRY(held_[i], io::ReadInto(reader_, extent, MutableBuffer(memory, bytes, nullptr)));
+    memory += (bytes + alignment - 1) / alignment * alignment;
+  }
+  pinned_end_ = end;
+  cursor_ = end;
+  return {};
+}
+
+bool WeightStream::MayAdmit(uint32_t extent) {
+  if (paused_.load() || step_ > allowed_step_.load()) return false;
+  if (outstanding_[extent].load(std::memory_order_acquire)) return false;
+  const size_t layer = pass_.ProductOf(pass_.extents()[extent]).layer;
+  if (depth_ != 0 && step_ * (layers_ + 1) + layer >= reached_.load() + depth_) {
+    stops_[static_cast<size_t>(Bound::kByDepth)].fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  auto place = ring_.Allocate(reader_.BufferBytes(pass_.extents()[extent].extent));
+  if (!place) {
+    stops_[static_cast<size_t>(Bound::kByRing)].fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  admitted_[extent] = std::move(*place);
+  return true;
+}
+
+void WeightStream::Count(uint32_t extent) {
+  const io::Extent& bytes = pass_.extents()[extent].extent;
+  const bool is_head = pass_.ProductOf(pass_.extents()[extent]).role == Role::kHead;
+  const std::lock_guard lock(traffic_mutex_);
+  (is_head ? head_ : trunk_)[step_ % 2].Add({bytes.bytes, reader_.BufferBytes(bytes), 1});
+}
+
+void WeightStream::Admit(const std::function<void(uint32_t)>& emit) {
+  const auto extents = static_cast<uint32_t>(pass_.extents().size());
+  if (pinned_end_ == extents) return;
+  while (MayAdmit(cursor_)) {
+    const uint32_t extent = cursor_;
+    if (extent == pinned_end_) {
+      const std::lock_guard lock(traffic_mutex_);
+      trunk_[step_ % 2] = head_[step_ % 2] = {};
+    }
+    outstanding_[extent].store(true, std::memory_order_release);
+    Count(extent);
+    if (++cursor_ == extents) {
+      cursor_ = pinned_end_;
+      ++step_;
+    }
+    emit(extent);
+  }
+}
+
+void WeightStream::Read(uint32_t extent, std::function<void(const Status&)> done) {
+  reader_.Read(pass_.extents()[extent].extent, std::move(admitted_[extent]), io::ReadClass::kTrunk,
+               [this, extent, done = std::move(done)](Result<BufferRef> bytes) {
+                 if (!bytes) return done(std::move(bytes).error());
+                 held_[extent] = std::move(bytes).value();
+                 done({});
+               });
+}
+
+BufferRef WeightStream::Take(uint32_t extent) {
+  if (IsPinned(extent)) return held_[extent];
+  BufferRef bytes = std::move(held_[extent]);
+  held_[extent].reset();
+  outstanding_[extent].store(false, std::memory_order_release);
+  return bytes;
+}
+
+Traffic WeightStream::trunk(uint64_t step) const {
+  const std::lock_guard lock(traffic_mutex_);
+  return trunk_[step % 2];
+}
+
+Traffic WeightStream::head(uint64_t step) const {
+  const std::lock_guard lock(traffic_mutex_);
+  return head_[step % 2];
+}
+
+void WeightStream::Restart(uint64_t step) {
+  for (uint32_t i = pinned_end_; i < held_.size(); ++i) {
+    held_[i].reset();
+    admitted_[i] = MutableBuffer();
+    outstanding_[i].store(false, std::memory_order_release);
+  }
+  step_ = step;
+  cursor_ = pinned_end_;
+}
+
+}  // namespace penstock::k3

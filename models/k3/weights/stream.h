@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "io/reader.h"
+#include "models/k3/weights/pass.h"
+#include "runtime/memory/byte_ring.h"
+
+namespace penstock::k3 {
+
+// Bytes that one step's weights took, by the step they were read for, not by when they were read.
+struct Traffic {
+  uint64_t payload = 0;
+  uint64_t device = 0;  // Rounded out to the alignment of the file.
+  uint64_t reads = 0;   // Extents.
+  void Add(const Traffic& other) {
+    payload += other.payload;
+    device += other.device;
+    reads += other.reads;
+  }
+};
+
+// The weights side: admits the extents of pass after pass into the ring, in order of use, while
+// they fit, ahead of the tokens and over the end of a step into the next one.
+//
+// Invariants:
+//  1. An extent is admitted for a step only after it was met in the step before: the ring never
+//  holds
+//     more than one pass, and an extent's number is enough to say what it is.
+//  2. Admission goes no further than the step given to Allow and the layer given to Reach plus
+//  depth.
+//  3. Pinned extents are never admitted: their bytes are held for the whole run.
+// Threads: Admit on one thread at a time (a serial stage); the rest on any.
+class WeightStream {
+ public:
+  // `depth`: layers that may be in the ring, the one being computed counted; 0 for no bound.
+  WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring, uint64_t depth);
+
+  // Reads the extents before `end` and holds them. Before the first Admit.
+  Status Pin(uint32_t end, std::byte* memory);
+  static size_t PinnedBytes(const Pass& pass, uint32_t end,
+                            const std::function<size_t(const io::Extent&)>& rounded,
+                            size_t alignment);
+
+  // Calls emit(extent) for each extent that has got its place in the ring now.
+  void Admit(const std::function<void(uint32_t)>& emit);
+
+  // Starts the read of an admitted extent. `done` runs on an I/O thread once Arrived gives it.
+  void Read(uint32_t extent, std::function<void(const Status&)> done);
+
+  // The bytes of an extent whose read is done, or of a pinned one; a read one is given once.
+  BufferRef Take(uint32_t extent);
+  bool IsPinned(uint32_t extent) const { return extent < pinned_end_; }
+
+  void Allow(uint64_t step) { allowed_step_.store(step); }
+  void Reach(uint64_t step, size_t layer) { reached_.store(step * (layers_ + 1) + layer); }
+
+  // What was read for `step` so far (trunk, head). The slots of two steps are kept.
+  Traffic trunk(uint64_t step) const;
+  Traffic head(uint64_t step) const;
+
+  // After a step that did not end well and once nothing is in flight: forgets what arrived and
+  // starts again with the first extent of `step`.
+  void Restart(uint64_t step);
+  void Pause(bool paused) { paused_.store(paused); }
+
+  // How often admission stopped, by what bound it.
+  enum class Bound : uint8_t { kByRing, kByDepth };
+  uint64_t stops(Bound bound) const { return stops_[static_cast<size_t>(bound)].load(); }
+
+ private:
+  bool MayAdmit(uint32_t extent);
+  void Count(uint32_t extent);
+
+  const Pass& pass_;
+  const size_t layers_;
+  io::Reader& reader_;
+  ByteRing& ring_;
+  const uint64_t depth_;
+  uint32_t pinned_end_ = 0;
+  std::vector<BufferRef> held_;                 // [extents] pinned, or arrived and not yet taken
+  std::vector<MutableBuffer> admitted_;         // [extents] place in the ring until the read starts
+  std::vector<std::atomic<bool>> outstanding_;  // [extents] admitted and not yet taken
+
+  uint64_t step_ = 0;    // Of the next extent to admit,
+  uint32_t cursor_ = 0;  // and its number.
+  std::atomic<uint64_t> allowed_step_{0};
+  std::atomic<uint64_t> reached_{0};
+  std::atomic<bool> paused_{false};
+  std::array<std::atomic<uint64_t>, 2> stops_{};
+  mutable std::mutex traffic_mutex_;
+  std::array<Traffic, 2> trunk_;  // By step parity.
+  std::array<Traffic, 2> head_;
+};
+
+}  // namespace penstock::k3
