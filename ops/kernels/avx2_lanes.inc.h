@@ -76,9 +76,21 @@ inline CodeBlock LoadCodes(const uint8_t* p) {
   return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
 }
 
-// The code of each byte selects the two bytes of its bf16 value; interleaved, a 32-bit lane holds
-// two weights, of which a shift gives the first and a mask the second.
-inline void DecodeCodes(const CodeBlock& block, int nibble, F8 w[4]) {
+// Sixteen bf16 values; in each 32-bit lane the weight of an even byte, then that of an odd one.
+struct WeightPairs {
+  __m256i words;
+};
+
+inline F8 EvenWeights(const WeightPairs& pairs) {
+  return AsFloat(_mm256_slli_epi32(pairs.words, 16));
+}
+
+inline F8 OddWeights(const WeightPairs& pairs) {
+  return AsFloat(_mm256_and_si256(pairs.words, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+
+// The code of each byte selects the two bytes of its bf16 value, which are then interleaved.
+inline void DecodeCodes(const CodeBlock& block, int nibble, WeightPairs pairs[2]) {
   const __m256i high_bytes = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, 0x3f, 0x3f, 0x3f, 0x40, 0x40, 0x40, 0x40, char(0x80), char(0xbf), char(0xbf),
                     char(0xbf), char(0xc0), char(0xc0), char(0xc0), char(0xc0)));
@@ -89,11 +101,13 @@ inline void DecodeCodes(const CodeBlock& block, int nibble, F8 w[4]) {
       nibble == 0 ? block.bytes : _mm256_srli_epi16(block.bytes, 4), _mm256_set1_epi8(0x0f));
   const __m256i high = _mm256_shuffle_epi8(high_bytes, codes);
   const __m256i low = _mm256_shuffle_epi8(low_bytes, codes);
-  const __m256i odd = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
-  const __m256i first = _mm256_unpacklo_epi8(low, high);
-  const __m256i second = _mm256_unpackhi_epi8(low, high);
-  w[0] = AsFloat(_mm256_slli_epi32(first, 16));
-  w[1] = AsFloat(_mm256_and_si256(first, odd));
-  w[2] = AsFloat(_mm256_slli_epi32(second, 16));
-  w[3] = AsFloat(_mm256_and_si256(second, odd));
+  pairs[0].words = _mm256_unpacklo_epi8(low, high);
+  pairs[1].words = _mm256_unpackhi_epi8(low, high);
+}
+
+// A prefetch of an address that does not exist is ignored by the CPU; the sum is one of integers.
+// Always inline: GCC 12 takes a function that only prefetches for one without effect and drops it.
+PENSTOCK_INLINE void Prefetch(const void* p, size_t ahead) {
+  const auto address = reinterpret_cast<uintptr_t>(p) + ahead;
+  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0);
 }

@@ -7,6 +7,25 @@
 //   matvec_bf16_transposed  every column on its own, from +0, rows in ascending order by FMA.
 // So neither depends on how many rows or positions are worked on together.
 
+// How far ahead to ask for a row's bytes: a single position leaves most to the hardware.
+template <int T>
+constexpr size_t kAheadBytes = T == 1 ? 256 : 2048;
+
+// Eight columns of R rows for T positions.
+template <int R, int T>
+PENSTOCK_INLINE void Bf16Step(const uint16_t* w, size_t cols, const float* x, size_t x_stride,
+                              F8 sums[R][T]) {
+  F8 input[T];
+  PENSTOCK_UNROLL
+  for (int t = 0; t < T; ++t) input[t] = Load(x + static_cast<size_t>(t) * x_stride);
+  PENSTOCK_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const F8 weight = WidenBf16(w + static_cast<size_t>(r) * cols);
+    PENSTOCK_UNROLL
+    for (int t = 0; t < T; ++t) sums[r][t] = Fma(weight, input[t], sums[r][t]);
+  }
+}
+
 template <int R, int T>
 inline void Bf16Tile(const uint16_t* w, size_t cols, const float* x, size_t x_stride, float* y,
                      size_t y_stride) {
@@ -17,17 +36,15 @@ inline void Bf16Tile(const uint16_t* w, size_t cols, const float* x, size_t x_st
     for (int t = 0; t < T; ++t) sums[r][t] = Zero();
   }
   size_t c = 0;
-  for (; c + 8 <= cols; c += 8) {
-    F8 input[T];
+  for (; c + 32 <= cols; c += 32) {  // One cache line of every row.
     PENSTOCK_UNROLL
-    for (int t = 0; t < T; ++t) input[t] = Load(x + static_cast<size_t>(t) * x_stride + c);
+    for (int r = 0; r < R; ++r) Prefetch(w + static_cast<size_t>(r) * cols + c, kAheadBytes<T>);
     PENSTOCK_UNROLL
-    for (int r = 0; r < R; ++r) {
-      const F8 weight = WidenBf16(w + static_cast<size_t>(r) * cols + c);
-      PENSTOCK_UNROLL
-      for (int t = 0; t < T; ++t) sums[r][t] = Fma(weight, input[t], sums[r][t]);
+    for (int step = 0; step < 32; step += 8) {
+      Bf16Step<R, T>(w + c + step, cols, x + c + step, x_stride, sums);
     }
   }
+  for (; c + 8 <= cols; c += 8) Bf16Step<R, T>(w + c, cols, x + c, x_stride, sums);
   if (c < cols) {
     for (int r = 0; r < R; ++r) {
       const F8 weight = WidenBf16Part(w + static_cast<size_t>(r) * cols + c, cols - c);
@@ -63,7 +80,7 @@ void MatvecBf16(const uint16_t* w, size_t rows, size_t cols, const float* x, siz
                 size_t positions, float* y, size_t y_stride) {
   size_t t = 0;
   for (; t + 4 <= positions; t += 4) {
-    Bf16Rows<2, 4>(w, rows, cols, x + t * x_stride, x_stride, y + t * y_stride, y_stride);
+    Bf16Rows<3, 4>(w, rows, cols, x + t * x_stride, x_stride, y + t * y_stride, y_stride);
   }
   x += t * x_stride;
   y += t * y_stride;

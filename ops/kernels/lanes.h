@@ -16,6 +16,9 @@
 #define PENSTOCK_UNROLL _Pragma("GCC unroll 8")
 #endif
 
+// Pieces of a hot loop, whose sums must stay in registers.
+#define PENSTOCK_INLINE inline __attribute__((always_inline))
+
 namespace penstock::ops {
 
 // 1.5 * 2^23: adding it rounds to an integer (ties to even) that stands in the low bits.

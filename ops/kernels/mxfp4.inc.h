@@ -14,7 +14,8 @@
 
 constexpr size_t kBlockColumns = 64;
 constexpr size_t kChunkPositions = 4;  // Positions worked on together.
-constexpr size_t kScaleSteps = 32;     // Steps of eight scales widened at once.
+constexpr size_t kChunkGroups = 256;   // Groups of a row whose scales are widened at once.
+constexpr size_t kLeastAhead = 2048;   // Bytes of prefetch for short rows; else the next tile.
 
 // scratch: for each chunk of up to four positions [blocks][8 vectors][positions][8 lanes], in the
 // order of use above.
@@ -41,24 +42,50 @@ void Mxfp4Prepare(const float* x, size_t x_stride, size_t cols, size_t positions
   }
 }
 
-template <int T>
-inline void Mxfp4Block(const CodeBlock& codes, F8 scale, const float* x, F8 totals[T]) {
-  F8 sums[T];
+// sums[t] takes sixteen weights for T positions: those of even bytes, then those of odd ones.
+template <int T, bool kFirst>
+PENSTOCK_INLINE void AddPairs(const WeightPairs& pairs, const float* x, F8 sums[T]) {
+  const F8 even = EvenWeights(pairs);
+  PENSTOCK_UNROLL
+  for (int t = 0; t < T; ++t) {
+    sums[t] = kFirst ? Mul(even, Load(x + 8 * t)) : Fma(even, Load(x + 8 * t), sums[t]);
+  }
+  const F8 odd = OddWeights(pairs);
+  PENSTOCK_UNROLL
+  for (int t = 0; t < T; ++t) sums[t] = Fma(odd, Load(x + 8 * (T + t)), sums[t]);
+}
+
+// U neighbouring blocks of one row, side by side: one chain of additions alone would wait for
+// itself (bench/ops/mxfp4_bench.cc). Their totals are added in ascending order all the same.
+template <int T, int U>
+PENSTOCK_INLINE void Mxfp4Blocks(const uint8_t* codes, const float* scales, const float* x,
+                                 F8 totals[T]) {
+  F8 sums[U][T];
   PENSTOCK_UNROLL
   for (int nibble = 0; nibble < 2; ++nibble) {
-    F8 w[4];
-    DecodeCodes(codes, nibble, w);
+    WeightPairs pairs[U][2];
     PENSTOCK_UNROLL
-    for (int v = 0; v < 4; ++v) {
-      PENSTOCK_UNROLL
-      for (int t = 0; t < T; ++t) {
-        const F8 input = Load(x + 8 * ((4 * nibble + v) * T + t));
-        sums[t] = nibble + v == 0 ? Mul(w[v], input) : Fma(w[v], input, sums[t]);
+    for (int u = 0; u < U; ++u) DecodeCodes(LoadCodes(codes + 32 * u), nibble, pairs[u]);
+    PENSTOCK_UNROLL
+    for (int u = 0; u < U; ++u) {
+      const float* input = x + (64 * u + 32 * nibble) * T;
+      if (nibble == 0) {
+        AddPairs<T, true>(pairs[u][0], input, sums[u]);
+      } else {
+        AddPairs<T, false>(pairs[u][0], input, sums[u]);
       }
+    }
+    PENSTOCK_UNROLL
+    for (int u = 0; u < U; ++u) {
+      AddPairs<T, false>(pairs[u][1], x + (64 * u + 32 * nibble + 16) * T, sums[u]);
     }
   }
   PENSTOCK_UNROLL
-  for (int t = 0; t < T; ++t) totals[t] = Fma(sums[t], scale, totals[t]);
+  for (int u = 0; u < U; ++u) {
+    const F8 scale = SpreadScales(scales + 2 * u);
+    PENSTOCK_UNROLL
+    for (int t = 0; t < T; ++t) totals[t] = Fma(sums[u][t], scale, totals[t]);
+  }
 }
 
 // Scales of `groups` groups as floats; up to seven more are written.
@@ -71,37 +98,72 @@ inline void WidenRowScales(const uint8_t* scales, size_t groups, float* out) {
   Store(out + g, WidenScales(padded));
 }
 
-template <int T>
-inline void Mxfp4Row(const uint8_t* packed, const uint8_t* scales, size_t cols, const float* x,
-                     float* y, size_t y_stride) {
-  F8 totals[T];
+// One chunk of scales of R rows: `groups` groups of each from group `first` on.
+template <int R, int T>
+PENSTOCK_INLINE void Mxfp4Chunk(const uint8_t* packed, const uint8_t* scales, size_t cols,
+                                size_t first, size_t groups, const float* x, F8 totals[R][T]) {
+  float widened[R][kChunkGroups];
   PENSTOCK_UNROLL
-  for (int t = 0; t < T; ++t) totals[t] = Zero();
-  float widened[8 * kScaleSteps];
-  const size_t groups = cols / 32;
-  for (size_t g = 0; g < groups; g += 8 * kScaleSteps) {
-    const size_t count = groups - g < 8 * kScaleSteps ? groups - g : 8 * kScaleSteps;
-    WidenRowScales(scales + g, count, widened);
-    const uint8_t* codes = packed + 16 * g;
-    size_t i = 0;
-    for (; i + 2 <= count; i += 2) {
-      Mxfp4Block<T>(LoadCodes(codes + 16 * i), SpreadScales(widened + i), x, totals);
-      x += kBlockColumns * T;
-    }
-    if (i < count) {
-      uint8_t padded[32] = {};
-      __builtin_memcpy(padded, codes + 16 * i, 16);
-      Mxfp4Block<T>(LoadCodes(padded), SpreadScales(widened + i), x, totals);
-    }
+  for (int r = 0; r < R; ++r) {
+    WidenRowScales(scales + static_cast<size_t>(r) * (cols / 32) + first, groups, widened[r]);
   }
-  for (int t = 0; t < T; ++t) y[static_cast<size_t>(t) * y_stride] = ReduceAdd(totals[t]);
+  const uint8_t* codes = packed + 16 * first;
+  const size_t row_bytes = cols / 2;
+  const size_t ahead = R * row_bytes < kLeastAhead ? kLeastAhead : R * row_bytes;
+  size_t g = 0;
+  for (; g + 4 <= groups; g += 4) {
+    PENSTOCK_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const uint8_t* row = codes + static_cast<size_t>(r) * row_bytes + 16 * g;
+      Prefetch(row, ahead);
+      Mxfp4Blocks<T, 2>(row, widened[r] + g, x, totals[r]);
+    }
+    x += 2 * kBlockColumns * T;
+  }
+  for (; g < groups; g += 2) {
+    for (int r = 0; r < R; ++r) {
+      const uint8_t* row = codes + static_cast<size_t>(r) * row_bytes + 16 * g;
+      uint8_t block[32] = {};
+      __builtin_memcpy(block, row, groups - g >= 2 ? 32 : 16);
+      Mxfp4Blocks<T, 1>(block, widened[r] + g, x, totals[r]);
+    }
+    x += kBlockColumns * T;
+  }
 }
 
-template <int T>
+template <int R, int T>
+inline void Mxfp4Tile(const uint8_t* packed, const uint8_t* scales, size_t cols, const float* x,
+                      float* y, size_t y_stride) {
+  F8 totals[R][T];
+  PENSTOCK_UNROLL
+  for (int r = 0; r < R; ++r) {
+    PENSTOCK_UNROLL
+    for (int t = 0; t < T; ++t) totals[r][t] = Zero();
+  }
+  const size_t groups = cols / 32;
+  for (size_t g = 0; g < groups; g += kChunkGroups) {
+    const size_t count = groups - g < kChunkGroups ? groups - g : kChunkGroups;
+    Mxfp4Chunk<R, T>(packed, scales, cols, g, count, x + 32 * g * T, totals);
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int t = 0; t < T; ++t) y[static_cast<size_t>(t) * y_stride + r] = ReduceAdd(totals[r][t]);
+  }
+}
+
+// All rows, in tiles of R and then of fewer: with several positions a tile's rows share x while it
+// is in the nearest cache, which it outgrows as a whole.
+template <int R, int T>
 inline void Mxfp4Rows(const uint8_t* packed, const uint8_t* scales, size_t rows, size_t cols,
                       const float* x, float* y, size_t y_stride) {
-  for (size_t r = 0; r < rows; ++r) {
-    Mxfp4Row<T>(packed + r * (cols / 2), scales + r * (cols / 32), cols, x, y + r, y_stride);
+  size_t r = 0;
+  for (; r + R <= rows; r += R) {
+    Mxfp4Tile<R, T>(packed + r * (cols / 2), scales + r * (cols / 32), cols, x, y + r, y_stride);
+  }
+  if constexpr (R > 1) {
+    if (r < rows) {
+      Mxfp4Rows<R / 2, T>(packed + r * (cols / 2), scales + r * (cols / 32), rows - r, cols, x,
+                          y + r, y_stride);
+    }
   }
 }
 
@@ -110,12 +172,11 @@ void MatvecMxfp4(const uint8_t* packed, const uint8_t* scales, size_t rows, size
   const size_t padded = (cols + kBlockColumns - 1) / kBlockColumns * kBlockColumns;
   size_t t = 0;
   for (; t + kChunkPositions <= positions; t += kChunkPositions) {
-    Mxfp4Rows<kChunkPositions>(packed, scales, rows, cols, scratch + t * padded, y + t * y_stride,
-                               y_stride);
+    Mxfp4Rows<4, 4>(packed, scales, rows, cols, scratch + t * padded, y + t * y_stride, y_stride);
   }
   scratch += t * padded;
   y += t * y_stride;
-  if (positions - t == 3) Mxfp4Rows<3>(packed, scales, rows, cols, scratch, y, y_stride);
-  if (positions - t == 2) Mxfp4Rows<2>(packed, scales, rows, cols, scratch, y, y_stride);
-  if (positions - t == 1) Mxfp4Rows<1>(packed, scales, rows, cols, scratch, y, y_stride);
+  if (positions - t == 3) Mxfp4Rows<4, 3>(packed, scales, rows, cols, scratch, y, y_stride);
+  if (positions - t == 2) Mxfp4Rows<4, 2>(packed, scales, rows, cols, scratch, y, y_stride);
+  if (positions - t == 1) Mxfp4Rows<1, 1>(packed, scales, rows, cols, scratch, y, y_stride);
 }

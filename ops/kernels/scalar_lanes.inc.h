@@ -131,15 +131,30 @@ inline CodeBlock LoadCodes(const uint8_t* p) {
   return block;
 }
 
-// The weights of one nibble position (0 low, 1 high) without their scale, in the lane order of
-// mxfp4.inc.h: w[v] lane i is byte 16*(i/4) + 8*(v/2) + 2*(i%4) + v%2.
-inline void DecodeCodes(const CodeBlock& block, int nibble, F8 w[4]) {
+// Sixteen weights as pairs of neighbouring bytes' codes: the even bytes' weights and the odd ones'.
+struct WeightPairs {
+  F8 even;
+  F8 odd;
+};
+
+inline F8 EvenWeights(const WeightPairs& pairs) { return pairs.even; }
+inline F8 OddWeights(const WeightPairs& pairs) { return pairs.odd; }
+
+// The weights of one nibble position (0 low, 1 high) without their scale: pairs[h] holds bytes
+// 8h .. 8h+7 of each group, lane i byte 8h + 2*(i%4) (even) or the next (odd) of group i/4.
+inline void DecodeCodes(const CodeBlock& block, int nibble, WeightPairs pairs[2]) {
   constexpr float kMagnitude[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-  for (int v = 0; v < 4; ++v) {
-    w[v] = EachLane([&](int i) {
-      const unsigned byte = block.bytes[16 * (i / 4) + 8 * (v / 2) + 2 * (i % 4) + v % 2];
-      const unsigned code = nibble == 0 ? byte & 15u : byte >> 4;
-      return (code & 8u) != 0 ? -kMagnitude[code & 7u] : kMagnitude[code & 7u];
-    });
+  const auto weight = [&](int byte) {
+    const unsigned codes = block.bytes[byte];
+    const unsigned code = nibble == 0 ? codes & 15u : codes >> 4;
+    return (code & 8u) != 0 ? -kMagnitude[code & 7u] : kMagnitude[code & 7u];
+  };
+  for (int h = 0; h < 2; ++h) {
+    const auto byte = [=](int i) { return 16 * (i / 4) + 8 * h + 2 * (i % 4); };
+    pairs[h].even = EachLane([&](int i) { return weight(byte(i)); });
+    pairs[h].odd = EachLane([&](int i) { return weight(byte(i) + 1); });
   }
 }
+
+// Asks for the cache line `ahead` bytes behind p; only speed depends on it.
+inline void Prefetch(const void*, size_t) {}
