@@ -1,5 +1,6 @@
 // The configuration of a model. A shape that is accepted must be usable as it stands: the layer
 // list covers every layer, and no product of widths overflows.
+// covers: models/k3/config models/k3/shape io/safetensors/names
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
 // The index of a checkpoint. No accepted file name may lead out of the directory.
+// covers: io/safetensors/index io/safetensors/names
 
 #include <cstdint>
 #include <string>

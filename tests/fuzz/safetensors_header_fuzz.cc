@@ -1,5 +1,6 @@
 // The header of a safetensors file. What is accepted must keep the promises that readers of
 // weights rely on: tensors tile the data, and each has the bytes its shape and dtype say.
+// covers: io/safetensors/header io/safetensors/names io/safetensors/dtype
 
 #include <cstdint>
 #include <string_view>

@@ -31,7 +31,7 @@ class Tensors {
   // outside `prefix` (vision, projector) are skipped and the prefix is removed.
   static Result<Tensors> Load(const std::string& directory, std::string_view prefix);
 
-  bool Has(const std::string& name) const { return matrices_.contains(name); }
+  bool empty() const { return matrices_.empty(); }
   // The tensor, moved out; refuses one that is missing or of another shape.
   Result<Matrix> Take(const std::string& name, size_t rows, size_t cols);
   Result<std::vector<double>> TakeVector(const std::string& name, size_t at_least);

@@ -184,6 +184,9 @@ Result<Weights> LoadChecked(const std::string& directory) {
   w.config = ParseConfig(Json::parse(file));
   const Config& c = w.config;
   PENSTOCK_TRY(Tensors tensors, Tensors::Load(directory, "language_model."));
+  if (tensors.empty()) {  // The text model alone, without the wrapper of the release.
+    PENSTOCK_TRY(tensors, Tensors::Load(directory, ""));
+  }
   Taker take(&tensors, "");
   w.embed = take.Take("model.embed_tokens", c.vocab, c.hidden);
   w.head = take.Take("lm_head", c.vocab, c.hidden);
