@@ -46,7 +46,8 @@ TEST(Detokenizer, SpellsSpecialsBehindWhatWasHeldBack) {
 }
 
 TEST(Detokenizer, StreamsTheExpectedContinuations) {
-  for (const auto& p : TinyJson("k3-tiny-expected.json").at("prompts")) {
+  const auto expected = TinyJson("k3-tiny-expected.json");
+  for (const auto& p : expected.at("prompts")) {
     Detokenizer text(TinyTokenizer());
     std::string streamed;
     for (const TokenId id : p.at("greedy").get<std::vector<TokenId>>()) streamed += text.Push(id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/options/options.h"
 #include "tests/models/text/table_model.h"
 
 namespace penstock::text {
@@ -247,6 +248,19 @@ TEST(Generate, SampledRunsDoNotDependOnChunksOrOnBeingResumed) {
     EXPECT_EQ(Continue(other, first, {.n = 30 - cut}, {}, {}, sampling).ids,
               Ids(whole.begin() + static_cast<ptrdiff_t>(cut), whole.end()));
   }
+}
+
+TEST(Generate, DeclaresItsOptions) {
+  GenerateOptions options;
+  OptionSet set;
+  set.Add("generate", options);
+  for (const char* name : {"n-predict", "n", "ctx-size", "c", "ignore-eos"}) {
+    EXPECT_NE(set.Find(name), nullptr) << name;
+  }
+  EXPECT_TRUE(set.Find("n")->assign("7"));
+  EXPECT_TRUE(set.Find("c")->assign("0"));
+  EXPECT_EQ(options.n, 7u);
+  EXPECT_FALSE(set.Find("n")->assign("-1"));
 }
 
 TEST(Generate, NamesItsStopReasons) {

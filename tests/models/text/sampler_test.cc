@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/options/options.h"
+
 namespace penstock::text {
 namespace {
 
@@ -81,6 +83,33 @@ TEST(Sampler, RefusesOptionsOutOfRange) {
     ASSERT_FALSE(sampler);
     EXPECT_EQ(sampler.error().code, ErrorCode::kRefused);
   }
+}
+
+TEST(Sampler, DeclaresItsOptions) {
+  SamplerOptions options;
+  OptionSet set;
+  set.Add("sampling", options);
+  const auto assign = [&](const char* name, const char* text) {
+    const OptionRow* row = set.Find(name);
+    EXPECT_NE(row, nullptr) << name;
+    return row != nullptr && row->assign(text);
+  };
+  EXPECT_TRUE(assign("temp", "0.7"));
+  EXPECT_TRUE(assign("top-k", "40"));
+  EXPECT_TRUE(assign("top-p", "0.9"));
+  EXPECT_TRUE(assign("min-p", "0.05"));
+  EXPECT_TRUE(assign("seed", "18446744073709551615"));
+  EXPECT_EQ(options.temp, 0.7);
+  EXPECT_EQ(options.top_k, 40u);
+  EXPECT_EQ(options.top_p, 0.9);
+  EXPECT_EQ(options.min_p, 0.05);
+  EXPECT_EQ(options.seed, std::numeric_limits<uint64_t>::max());
+  // What a row lets through, Create accepts, and nothing else.
+  for (const char* bad : {"-0.1", "nan", "1000.1"}) EXPECT_FALSE(assign("temp", bad)) << bad;
+  for (const char* bad : {"-0.1", "nan", "1.1"}) EXPECT_FALSE(assign("top-p", bad)) << bad;
+  EXPECT_FALSE(assign("top-k", "-1"));
+  EXPECT_FALSE(assign("seed", "18446744073709551616"));
+  EXPECT_TRUE(Sampler::Create(options));
 }
 
 TEST(Sampler, SamplesTheSoftmax) {

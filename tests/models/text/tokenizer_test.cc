@@ -1,6 +1,8 @@
 #include "models/text/tokenizer.h"
 
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "models/text/encoding/utf8.h"
 #include "tests/models/text/tiny_tokenizer.h"
@@ -122,6 +124,20 @@ TEST(Tokenizer, EncodesLongHostileTextWhole) {
     const Ids ids = Encode(text);
     EXPECT_EQ(TinyTokenizer().Decode(ids), ReplaceInvalidUtf8(text));
   }
+}
+
+TEST(Tokenizer, EncodesFromSeveralThreadsAtOnce) {
+  const std::string text = "It is a truth universally acknowledged,";
+  const Ids expected = Encode(text);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) right += *TinyTokenizer().Encode(text) == expected;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 150);
 }
 
 TEST(Tokenizer, RefusesAVocabularyThatDoesNotFitTheModel) {
