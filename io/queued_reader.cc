@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "runtime/check.h"
 #include "runtime/size.h"
@@ -252,14 +253,19 @@ void QueuedReader::FinishIfIdle(ReadId id, Finished* finished) {
 }
 
 Error QueuedReader::ErrorOf(const Request& request, const Piece& piece, Piece::State state) const {
-  const std::string& path = (*files_)[request.extent.file].path;
+  const File& file = (*files_)[request.extent.file];
   if (state == Piece::State::kEnded) {
-    return Failed(fmt::format("{} ends at byte {}, expected {} bytes from offset {} on", path,
-                              piece.filled_to(), request.extent.bytes, request.extent.offset));
+    // A piece that lies behind the end got nothing and cannot tell where that is.
+    struct stat facts = {};
+    const bool known = fstat(file.fd, &facts) == 0;
+    const uint64_t end = known ? std::min(piece.filled_to(), static_cast<uint64_t>(facts.st_size))
+                               : piece.filled_to();
+    return Failed(fmt::format("{} ends at byte {}, expected {} bytes from offset {} on", file.path,
+                              end, request.extent.bytes, request.extent.offset));
   }
   const std::string reason = std::generic_category().message(piece.error());
-  return Failed(fmt::format("{}: reading {} bytes at offset {} failed: {}", path, piece.bytes(),
-                            piece.offset(), reason),
+  return Failed(fmt::format("{}: reading {} bytes at offset {} failed: {}", file.path,
+                            piece.bytes(), piece.offset(), reason),
                 piece.error());
 }
 

@@ -47,7 +47,8 @@ struct Region {
 // goes to the device next.
 //
 // Invariants:
-//  1. `done` is called exactly once for each Read, on an I/O thread, never from inside Read itself.
+//  1. `done` is called exactly once for each Read, on an I/O thread (inside Stop for one that Stop
+//     drops), never from inside Read itself. It must not throw, block or call Stop.
 //  2. A submitted read owns its buffer until its completion, also when cancelled or failed.
 //  3. What arrives at `done` is whole: short reads are continued, or the error says how far it got.
 //  4. After Stop() returns no `done` will be called any more; every earlier one has returned.

@@ -89,6 +89,7 @@ TEST(HugeRegion, MovesItsMemory) {
 }
 
 TEST(FaultHugeRegion, AnOverrunStopsAtTheGuardPage) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   auto region = HugeRegion::Map(4096);
   ASSERT_TRUE(region);
   volatile std::byte* data = region->data();
