@@ -1,6 +1,7 @@
 #include "graph/arena.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace penstock::graph {
 
@@ -14,9 +15,10 @@ class Arena::Pinning : public oneapi::tbb::task_scheduler_observer {
 
   void on_scheduler_entry(bool is_worker) override {
     if (!is_worker) return;  // `execute` brings the caller in; its affinity is not ours.
-    thread_local const Pinning* pinned_for = nullptr;
-    if (pinned_for == this) return;
-    pinned_for = this;
+    // TBB keeps its threads: one that served another arena before has still to be pinned for this one.
+    thread_local uint64_t pinned_for = 0;
+    if (pinned_for == number_) return;
+    pinned_for = number_;
     workers_.fetch_add(1, std::memory_order_relaxed);
     if (cpus_.empty()) return;
     cpu_set_t mask;
@@ -28,6 +30,12 @@ class Arena::Pinning : public oneapi::tbb::task_scheduler_observer {
   size_t workers() const { return workers_.load(std::memory_order_relaxed); }
 
  private:
+  static uint64_t NextNumber() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
+
+  const uint64_t number_ = NextNumber();  // Not the address: those are used again.
   std::vector<int> cpus_;
   std::atomic<size_t> workers_{0};
 };

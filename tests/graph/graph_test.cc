@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 namespace penstock::graph {
 namespace {
@@ -126,6 +127,7 @@ TEST(Graph, EveryThreadOfTheArenaWorks) {
   std::set<std::thread::id> threads;
   std::atomic<int> inside{0};
   std::atomic<bool> met{false};
+  std::atomic<int> left{2};
   Stage<int> both(graph, "both", 0, [&](int, auto&) {
     {
       const std::lock_guard lock(mutex);
@@ -135,9 +137,13 @@ TEST(Graph, EveryThreadOfTheArenaWorks) {
     // Until two bodies are in at once: only possible with two workers.
     while (inside.load() < 2 && !met.load()) std::this_thread::yield();
     met = true;
+    if (--left == 0) graph.outcome().Finish();
   });
+  graph.outcome().Begin();
   both.Put(1);
   both.Put(2);
+  // Blocked, not WaitIdle: that one would lend the caller to the arena.
+  ASSERT_TRUE(graph.outcome().Wait().has_value());
   graph.WaitIdle();
   EXPECT_EQ(threads.size(), 2u);
   EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
@@ -185,9 +191,13 @@ TEST(Arena, PinsItsWorkersToTheMaskAndLeavesTheCallerAlone) {
   Graph graph(arena);
   cpu_set_t inside;
   CPU_ZERO(&inside);
-  Stage<int> look(graph, "look", 1,
-                  [&](int, auto&) { sched_getaffinity(0, sizeof(inside), &inside); });
+  Stage<int> look(graph, "look", 1, [&](int, auto&) {
+    sched_getaffinity(0, sizeof(inside), &inside);
+    graph.outcome().Finish();
+  });
+  graph.outcome().Begin();
   look.Put(1);
+  ASSERT_TRUE(graph.outcome().Wait().has_value());
   graph.WaitIdle();
   EXPECT_EQ(CPU_COUNT(&inside), 1);
   EXPECT_TRUE(CPU_ISSET(cpu, &inside));
