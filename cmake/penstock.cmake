@@ -3,7 +3,7 @@
 #   penstock_module(io LINKS penstock::runtime PkgConfig::liburing)
 #     One static library of every .cc below the folder, with the alias penstock::io.
 #   penstock_test(io tests/io LINKS penstock::io)
-#     One executable of every *_test.cc below tests/io. CTest labels follow the suite's name:
+#     One executable of every *_test.cc below tests/io; RUNS_PROGRAM builds penstock first. CTest labels follow the suite's name:
 #     Fault*, Numeric*, Disk* and Structure* have theirs, the rest is "unit".
 #   penstock_bench(ops bench/ops LINKS penstock::ops)
 #     One executable of every *_bench.cc; CTest runs it once, briefly, so that none rots.
@@ -49,7 +49,7 @@ function(penstock_module name)
 endfunction()
 
 function(penstock_test name folder)
-  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "RUNS_PROGRAM" "" "LINKS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   if(NOT sources)
     return()
@@ -60,7 +60,7 @@ function(penstock_test name folder)
   target_compile_definitions(${target} PRIVATE PENSTOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              PENSTOCK_BINARY="${PROJECT_BINARY_DIR}/penstock")
   target_link_libraries(${target} PRIVATE ${ARG_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
-  if(TARGET penstock)
+  if(ARG_RUNS_PROGRAM AND TARGET penstock)
     add_dependencies(${target} penstock)
   endif()
   foreach(kind unit fault numeric disk structure)

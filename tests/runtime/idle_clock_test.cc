@@ -25,7 +25,7 @@ TEST(IdleClock, ChargesTheWaitToWhatEndedIt) {
 }
 
 TEST(IdleClock, BeginForgets) {
-  IdleClock<1> clock;
+  IdleClock<2> clock;
   clock.Begin();
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   clock.Enter(0);

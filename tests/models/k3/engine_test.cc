@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/models/k3/tiny_model.h"
+
 namespace penstock::k3 {
 namespace {
-
-const std::string kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
 
 std::unique_ptr<Engine> OpenTiny(size_t context, const PipelineOptions& options = {},
                                  const io::IoOptions& io_options = {}) {

@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 struct Memory {
-  explicit Memory(size_t bytes) : bytes(bytes) {}
+  explicit Memory(size_t size) : bytes(size) {}
   std::vector<std::byte> bytes;
   std::byte* data() { return bytes.data(); }
 };

@@ -7,25 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "io/checkpoint.h"
-#include "models/k3/catalogue.h"
+#include "tests/models/k3/tiny_model.h"
 
 namespace penstock::k3 {
 namespace {
-
-const std::string kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
-
-struct TinyPass {
-  TinyPass() {
-    config = *ReadConfig(kTiny);
-    auto checkpoint = *io::Checkpoint::Open(kTiny, nullptr);
-    catalogue = std::make_unique<Catalogue>(*Catalogue::Build(*checkpoint, config.shape));
-    pass = std::make_unique<Pass>(Pass::Build(*catalogue, config.shape, 16 << 10));
-  }
-  Config config;
-  std::unique_ptr<Catalogue> catalogue;
-  std::unique_ptr<Pass> pass;
-};
 
 Done Answer(const Next& next, const Pass& pass, const Shape& shape) {
   switch (next.action) {
@@ -65,8 +50,8 @@ TEST(Flow, AnyOrderOfCompletionRunsEachProductOnce) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  TinyPass tiny;
-  const Shape& shape = tiny.config.shape;
+  TinyModel tiny;
+  const Shape& shape = tiny.shape();
   Flow flow(*tiny.pass, shape);
   for (int run = 0; run < 50; ++run) {
     std::map<uint32_t, int> products;
@@ -102,8 +87,8 @@ TEST(Flow, AnyOrderOfCompletionRunsEachProductOnce) {
 // With products finished strictly in order of use nothing is ever waited for that comes later: a
 // ring of one extent cannot deadlock.
 TEST(Flow, TheOrderOfUseIsTopological) {
-  TinyPass tiny;
-  const Shape& shape = tiny.config.shape;
+  TinyModel tiny;
+  const Shape& shape = tiny.shape();
   Flow flow(*tiny.pass, shape);
   flow.Begin();
   std::set<uint32_t> ready;
@@ -128,26 +113,6 @@ TEST(Flow, TheOrderOfUseIsTopological) {
     open.pop_back();
     flow.Advance(done, open);
   }
-}
-
-TEST(Pass, CutsEveryMatrixIntoRowBlocksThatTileIt) {
-  TinyPass tiny;
-  for (const Product& product : tiny.pass->products()) {
-    uint64_t offset = product.matrix.extent.offset;
-    uint32_t row = 0;
-    for (uint32_t i = 0; i < product.extents; ++i) {
-      const PassExtent& extent = tiny.pass->extents()[product.first_extent + i];
-      EXPECT_EQ(extent.first_row, row);
-      EXPECT_EQ(extent.extent.offset, offset);
-      EXPECT_EQ(extent.extent.bytes, uint64_t{extent.rows} * product.matrix.cols * 2);
-      EXPECT_EQ(extent.first_row % product.row_unit, 0u);
-      row += extent.rows;
-      offset += extent.extent.bytes;
-    }
-    EXPECT_EQ(row, product.matrix.rows);
-  }
-  EXPECT_GT(tiny.pass->extents().size(), tiny.pass->products().size());
-  EXPECT_EQ(tiny.pass->products().back().role, Role::kHead);
 }
 
 }  // namespace

@@ -1,0 +1,119 @@
+// Every tuning option may change time only: logits bytes are compared over settings drawn at
+// random.
+#include <cstring>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "models/k3/engine.h"
+#include "ops/kernels/kernels.h"
+#include "runtime/cpu/affinity.h"
+#include "tests/models/k3/tiny_model.h"
+
+namespace penstock::k3 {
+namespace {
+
+constexpr size_t kSteps = 5;
+
+// The logits of the first steps of a fixed text, as bytes.
+std::vector<std::byte> LogitsOf(const PipelineOptions& options, const io::IoOptions& io_options,
+                           const std::string& description) {
+  auto engine = Engine::Open(kTiny, kSteps, options, io_options, nullptr);
+  EXPECT_TRUE(engine.has_value()) << description << ": " << engine.error().message;
+  if (!engine) return {};
+  std::vector<std::byte> bytes;
+  text::StateRef state = (*engine)->EmptyState();
+  for (uint32_t position = 0; position < kSteps; ++position) {
+    const text::TokenId id = 301 + 17 * position;
+    (*engine)->ExpectMore(position + 1 < kSteps);
+    auto step = (*engine)->Step(state, std::span(&id, 1));
+    EXPECT_TRUE(step.has_value()) << description << ": " << step.error().message;
+    if (!step) return {};
+    state = step->after.back();
+    const auto row = std::as_bytes(step->logits);
+    bytes.insert(bytes.end(), row.begin(), row.end());
+  }
+  return bytes;
+}
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+  size_t Below(size_t n) { return random_() % n; }
+  template <class T>
+  T Of(std::initializer_list<T> choices) {
+    return choices.begin()[Below(choices.size())];
+  }
+  bool Coin() { return Below(2) == 0; }
+
+ private:
+  std::mt19937 random_;
+};
+
+struct Setting {
+  PipelineOptions pipeline;
+  io::IoOptions io;
+  std::string Text() const {
+    std::ostringstream out;
+    out << "ring " << pipeline.ring.bytes << " extent " << pipeline.extent.bytes << " cache "
+        << pipeline.expert_cache.bytes << " depth " << pipeline.depth << " pin " << pipeline.pin
+        << " threads " << pipeline.threads << " cpus " << pipeline.cpus_compute << " isa "
+        << pipeline.isa << " engine " << io.ioengine << " iodepth " << io.iodepth << " bs "
+        << io.bs.bytes << " direct " << io.direct << " pace " << io.pace << " fault " << io.fault;
+    return out.str();
+  }
+};
+
+Setting DrawSetting(Draw& draw, uint64_t least_ring, uint64_t slot_bytes, const CpuSet& cpus) {
+  Setting setting;
+  PipelineOptions& pipeline = setting.pipeline;
+  pipeline.ring.bytes = draw.Coin() ? least_ring : least_ring + draw.Below(4 << 20);
+  pipeline.expert_cache.bytes = draw.Coin() ? slot_bytes : slot_bytes * (1 + draw.Below(300));
+  pipeline.depth = draw.Of<uint64_t>({0, 0, 1, 2, 5});
+  pipeline.pin = draw.Of<const char*>({"0", "0", "1", "4", "10", "1M", "20M"});
+  pipeline.threads = draw.Of<uint64_t>({0, 1, 2, 3, 7});
+  if (draw.Below(3) == 0) {
+    pipeline.cpus_compute = FormatCpuList({{cpus.cpus[draw.Below(cpus.size())]}});
+  }
+  pipeline.isa = draw.Of<const char*>({"auto", "scalar"});
+  io::IoOptions& io = setting.io;
+  io.ioengine = draw.Of<const char*>({"auto", "io_uring", "pread", "memory"});
+  io.iodepth = draw.Of<uint64_t>({0, 1, 2, 32});
+  io.bs.bytes = draw.Of<uint64_t>({4 << 10, 64 << 10, 4 << 20});
+  io.direct = draw.Of<const char*>({"auto", "0"});
+  io.pace = draw.Of<const char*>({"", "", "400M", "1G,200us"});
+  io.fault = draw.Of<const char*>({"", "", "short@every=3", "delay=300us@every=5", "reorder=500us",
+                                   "eintr@every=7,eagain@every=11", "short@every=2,reorder=1ms"});
+  return setting;
+}
+
+bool IoUringWorks() {
+  io::IoOptions io_options;
+  io_options.ioengine = "io_uring";
+  return Engine::Open(kTiny, 1, {}, io_options, nullptr).has_value();
+}
+
+TEST(NumericIdentity, LogitsBytesDoNotDependOnAnySetting) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Draw draw(seed);
+  const std::vector<std::byte> expected = LogitsOf({}, {}, "defaults");
+  ASSERT_FALSE(expected.empty());
+  const CpuSet cpus = *AllowedCpus();
+  const auto plan = (*Engine::Open(kTiny, 1, {}, {}, nullptr))->plan();
+  const bool uring = IoUringWorks();
+  for (int run = 0; run < 40; ++run) {
+    Setting setting = DrawSetting(draw, plan.largest_extent, plan.slot_bytes, cpus);
+    if (!uring && setting.io.ioengine == "io_uring") setting.io.ioengine = "pread";
+    const std::string text = "run " + std::to_string(run) + ": " + setting.Text();
+    const std::vector<std::byte> got = LogitsOf(setting.pipeline, setting.io, text);
+    ASSERT_EQ(got.size(), expected.size()) << text;
+    ASSERT_EQ(std::memcmp(got.data(), expected.data(), expected.size()), 0) << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::k3

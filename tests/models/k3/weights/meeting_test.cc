@@ -1,0 +1,91 @@
+#include "models/k3/weights/meeting.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <semaphore>
+#include <set>
+
+#include "runtime/memory/region.h"
+#include "tests/models/k3/tiny_model.h"
+
+namespace penstock::k3 {
+namespace {
+
+// Whatever comes first, the rows of every extent are sent exactly once, and their bytes go back to the
+// ring with the last block.
+TEST(Meeting, EveryRowIsSentOnceInAnyOrderOfArrival) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  TinyModel tiny;
+  HugeRegion memory = *HugeRegion::Map(64 << 20);
+  ByteRing ring(memory.data(), memory.size(), 4096);
+  WeightStream stream(*tiny.pass, tiny.shape().layers, *tiny.reader, ring, 0);
+  std::vector<uint32_t> events;  // Extents, then products behind them.
+  const auto extents = static_cast<uint32_t>(tiny.pass->extents().size());
+  stream.Admit([&](uint32_t extent) {
+    std::binary_semaphore done{0};
+    stream.Read(extent, [&](const Status&) { done.release(); });
+    done.acquire();
+    events.push_back(extent);
+  });
+  for (uint32_t i = 0; i < tiny.pass->products().size(); ++i) events.push_back(extents + i);
+  std::shuffle(events.begin(), events.end(), random);
+
+  Meeting meeting(*tiny.pass, stream, 4096);
+  std::vector<Block> blocks;
+  for (const uint32_t event : events) {
+    if (event < extents) {
+      meeting.Arrived(event, blocks);
+    } else {
+      meeting.InputReady(event - extents, blocks);
+    }
+  }
+  std::set<std::pair<uint32_t, uint32_t>> rows;
+  for (const Block& block : blocks) {
+    const PassExtent& extent = tiny.pass->extents()[block.extent];
+    const Product& product = tiny.pass->ProductOf(extent);
+    EXPECT_EQ(block.weights.size(), size_t{block.rows} * product.matrix.cols * 2);
+    EXPECT_GE(block.first_row, extent.first_row);
+    EXPECT_LE(block.first_row + block.rows, extent.first_row + extent.rows);
+    EXPECT_EQ((block.first_row - extent.first_row) % product.row_unit, 0u);
+    for (uint32_t row = 0; row < block.rows; ++row) {
+      EXPECT_TRUE(rows.insert({extent.product, block.first_row + row}).second);
+    }
+  }
+  size_t all_rows = 0;
+  for (const Product& product : tiny.pass->products()) all_rows += product.matrix.rows;
+  EXPECT_EQ(rows.size(), all_rows);
+  EXPECT_GT(ring.used(), 0u);
+  blocks.clear();
+  EXPECT_EQ(ring.used(), 0u);
+}
+
+TEST(Meeting, ExpertsWaitForTheLatentOfTheirOwnLayer) {
+  TinyModel tiny;
+  std::vector<std::byte> memory(4096);
+  ByteRing ring(memory.data(), memory.size(), 4096);
+  WeightStream stream(*tiny.pass, tiny.shape().layers, *tiny.reader, ring, 0);
+  Meeting meeting(*tiny.pass, stream, 4096);
+  std::vector<ReadyExpert> ready;
+  ReadyExpert expert;
+  expert.visit = 7;
+  expert.rank = 2;
+  meeting.Arrived(expert, ready);
+  EXPECT_TRUE(ready.empty());
+  meeting.LatentReady(7, ready);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].rank, 2u);
+  ready.clear();
+  expert.rank = 3;
+  meeting.Arrived(expert, ready);
+  EXPECT_EQ(ready.size(), 1u) << "the input is there already";
+  ready.clear();
+  expert.visit = 8;
+  meeting.Arrived(expert, ready);
+  EXPECT_TRUE(ready.empty()) << "the next layer's input is not";
+}
+
+}  // namespace
+}  // namespace penstock::k3
