@@ -14,7 +14,7 @@
 //   cpu/                         CPU lists, the inherited set, pinning, short time slices.
 //   machine/                     What the machine is and allows: cgroup limits, the block device
 //                                below a path, the facts that stand in a result's head.
-//   process.h, signals.h         What this process holds and has read; a request to stop.
+//   process/                     What this process holds and has read; a request to stop.
 //   output/                      Records as JSON lines, result files, the progress line.
 //
 // Nothing here prints or exits, save for a second Ctrl-C and a failed check. The types to know:

@@ -7,13 +7,15 @@
 namespace penstock::k3 {
 
 Result<Pin> ParsePin(const std::string& text) {
-  auto size = ParseSize(text);
-  if (!size) {
+  const bool bare = std::none_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+  const bool whole = text.find('.') == std::string::npos;
+  const auto size = ParseSize(text);
+  if (!size || (bare && !whole)) {
     return Refused(fmt::format(
         "--pin expects a number of layers such as 4 or a size such as 2G, got \"{}\"", text));
   }
-  const bool bare =
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   return bare ? Pin{.layers = size->bytes, .bytes = 0} : Pin{.layers = 0, .bytes = size->bytes};
 }
 

@@ -54,9 +54,9 @@ Result<CpuSet> AllowedCpus() {
 Result<CpuSet> ChooseCpus(std::string_view flag, std::string_view text, const CpuSet& allowed) {
   if (text.empty()) return allowed;
   auto chosen = ParseCpuList(text);
-  if (!chosen) return Refused(fmt::format("--{}: {}", flag, chosen.error().message));
+  if (!chosen) return Refused(fmt::format("{}: {}", flag, chosen.error().message));
   if (!allowed.ContainsAll(*chosen)) {
-    return Refused(fmt::format("--{} asks for CPUs {}, but this process may only use {}", flag,
+    return Refused(fmt::format("{} asks for CPUs {}, but this process may only use {}", flag,
                                FormatCpuList(*chosen), FormatCpuList(allowed)));
   }
   return std::move(*chosen);

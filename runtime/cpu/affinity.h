@@ -13,8 +13,8 @@ namespace penstock {
 // the ones the process inherited (taskset, a cpuset cgroup).
 Result<CpuSet> AllowedCpus();
 
-// The set that the list option `flag` asks for: `text` parsed, or all of `allowed` when it is
-// empty. A CPU outside `allowed` is refused and both sets are named.
+// The set that the list option `flag` ("--cpus-io") asks for: `text` parsed, or all of `allowed`
+// when it is empty. A CPU outside `allowed` is refused and both sets are named.
 Result<CpuSet> ChooseCpus(std::string_view flag, std::string_view text, const CpuSet& allowed);
 
 // Restricts the calling thread to `set`.

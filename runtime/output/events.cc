@@ -14,13 +14,24 @@ Result<std::unique_ptr<EventLog>> EventLog::Create(const std::string& path, std:
 
 EventLog::~EventLog() { ::close(fd_); }
 
-Status EventLog::Write(std::string_view name, const Json& body) {
+std::string EventLog::Line(std::string_view name, const Json& body) const {
   Json record = {{"schema", schema_}, {"event", name}};
   record.update(body);
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status EventLog::Write(std::string_view name, const Json& body) {
+  const std::string line = Line(name, body);
   const std::lock_guard lock(mutex_);
-  if (!state_) return state_;
-  state_ = WriteLine(record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (state_) state_ = WriteLine(line);
   return state_;
+}
+
+bool EventLog::WriteUnlessBusy(std::string_view name, const Json& body) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return false;
+  if (state_) state_ = WriteLine(Line(name, body));
+  return true;
 }
 
 Status EventLog::WriteLine(const std::string& line) {

@@ -28,9 +28,13 @@ class EventLog {
   // replacement characters.
   Status Write(std::string_view name, const Json& body);
 
+  // The same for a last word that must not wait for another writer: false when one is at work.
+  bool WriteUnlessBusy(std::string_view name, const Json& body);
+
  private:
   EventLog(std::string path, std::string schema, int fd)
       : path_(std::move(path)), schema_(std::move(schema)), fd_(fd) {}
+  std::string Line(std::string_view name, const Json& body) const;
   Status WriteLine(const std::string& line);
 
   std::string path_;

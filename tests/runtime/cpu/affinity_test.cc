@@ -20,15 +20,15 @@ TEST(Affinity, PinsOneThread) {
 
 TEST(Affinity, RefusesCpusThatAreNotOurs) {
   const CpuSet allowed{{0, 2}};
-  EXPECT_EQ(ChooseCpus("cpus-compute", "", allowed)->cpus, allowed.cpus);
-  EXPECT_EQ(ChooseCpus("cpus-compute", "2", allowed)->cpus, (std::vector<unsigned>{2}));
-  const auto refused = ChooseCpus("cpus-compute", "1-2", allowed);
+  EXPECT_EQ(ChooseCpus("--cpus-compute", "", allowed)->cpus, allowed.cpus);
+  EXPECT_EQ(ChooseCpus("--cpus-compute", "2", allowed)->cpus, (std::vector<unsigned>{2}));
+  const auto refused = ChooseCpus("--cpus-compute", "1-2", allowed);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kRefused);
   for (const char* part : {"cpus-compute", "1-2", "0,2"}) {
     EXPECT_NE(refused.error().message.find(part), std::string::npos);
   }
-  EXPECT_FALSE(ChooseCpus("cpus-compute", "x", allowed));
+  EXPECT_FALSE(ChooseCpus("--cpus-compute", "x", allowed));
 }
 
 TEST(Affinity, PinningToCpusThatDoNotExistFails) {

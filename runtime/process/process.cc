@@ -1,4 +1,4 @@
-#include "runtime/process.h"
+#include "runtime/process/process.h"
 
 #include <string>
 

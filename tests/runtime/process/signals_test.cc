@@ -1,4 +1,4 @@
-#include "runtime/signals.h"
+#include "runtime/process/signals.h"
 
 #include <chrono>
 #include <functional>

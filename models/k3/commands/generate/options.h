@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+
+#include "io/options.h"
+#include "models/k3/options.h"
+#include "models/text/generate.h"
+#include "models/text/sampler.h"
+#include "runtime/options/options.h"
+
+namespace penstock::k3 {
+
+// What one run reads, and where its results go.
+struct RunOptions {
+  std::string model;
+  std::string prompt;
+  std::string file;
+  std::string ids;
+  std::string output = "auto";
+  bool stats = false;
+  std::string events;
+  std::string logits;
+  std::string graph;
+  std::string verify_against;
+  bool force = false;
+
+  template <class Self, class V>
+  static void Visit(Self& c, V&& v) {
+    v("model,m", c.model, "Directory of the checkpoint, as released.");
+    v("prompt,p", c.prompt, "The text to continue.");
+    v("file,f", c.file, "File with the text to continue.");
+    v("ids", c.ids, "The token ids to continue, as \"1,2,3\", or @FILE that holds them.");
+    v("output", c.output, {"auto", "text", "ids", "json"},
+      "What goes to stdout. auto: text, or ids where the checkpoint has no tokenizer.");
+    v("stats", c.stats, "Show where the time and the bytes went.");
+    v("events", c.events, "JSON lines of the run: start, steps, tokens, end.");
+    v("logits", c.logits,
+      "The logits that chose each token: raw little-endian float32, a row a token. Written as "
+      "FILE.partial, named when the run ends, also when it was cut short.");
+    v("graph", c.graph, "The graph of a step with its measured times, as DOT, after the run.");
+    v("verify-against", c.verify_against,
+      "--events file of an earlier run; the first token id that differs ends this one, exit 4.");
+    v("force", c.force, "Replace the files of --events, --logits and --graph.");
+  }
+};
+
+// Everything `penstock generate` can be told. Not to be moved while rows of it are in use.
+struct GenerateSettings {
+  RunOptions run;
+  text::GenerateOptions generate;
+  text::SamplerOptions sampling;
+  PipelineOptions pipeline;
+  io::IoOptions io;
+
+  OptionSet Rows();
+};
+
+}  // namespace penstock::k3

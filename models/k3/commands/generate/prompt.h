@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/k3/commands/generate/options.h"
+#include "models/k3/shape.h"
+#include "models/text/tokenizer.h"
+#include "runtime/notice.h"
+#include "runtime/result.h"
+
+namespace penstock::k3 {
+
+// The checkpoint's tokenizer; nothing where neither of its files is there. A directory whose
+// tokenizer cannot be read is refused when `required`, else it counts as one without.
+Result<std::optional<text::Tokenizer>> FindTokenizer(const std::string& directory,
+                                                     size_t vocab_size, bool required,
+                                                     const Notice& notice);
+
+// The ids to continue, from the one of -p, -f and --ids that was given; none or several are
+// refused, and so is text without a tokenizer.
+Result<std::vector<text::TokenId>> ReadPrompt(const RunOptions& options,
+                                              const std::optional<text::Tokenizer>& tokenizer);
+
+// Positions that the run may take: -c, else prompt and n, at most what the model has. A prompt
+// that does not fit is refused with both numbers.
+Result<uint64_t> ChooseContext(size_t prompt, const text::GenerateOptions& options,
+                               const Shape& shape);
+
+}  // namespace penstock::k3

@@ -1,0 +1,179 @@
+#include "models/k3/commands/generate/run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "models/k3/commands/generate/prompt.h"
+#include "models/k3/version.h"
+#include "runtime/machine/facts.h"
+#include "runtime/process/process.h"
+
+namespace penstock::k3 {
+namespace {
+
+uint64_t ResidentBytes() {
+  const auto memory = ReadProcessMemory();
+  return memory ? memory->rss_bytes : 0;
+}
+
+uint64_t PeakResidentBytes() {
+  const auto memory = ReadProcessMemory();
+  return memory ? memory->peak_rss_bytes : 0;
+}
+
+}  // namespace
+
+Run::~Run() {
+  cancellation_.Attach(nullptr);
+  engine_.reset();
+}
+
+Status Run::Prepare() {
+  PENSTOCK_TRY_VOID(ReadInputs());
+  // The signals come before the first thread, which inherits that they are blocked.
+  PENSTOCK_TRY(signals_, StopSignals::Start({.on_stop = [this](int) { cancellation_.Request(); },
+                                             .on_give_up =
+                                                 [this] {
+                                                   if (started_) record_->GiveUp();
+                                                 }}));
+  PENSTOCK_TRY_VOID(OpenEngine());
+  PENSTOCK_TRY(record_, RunRecord::Create(settings_.run));
+  return {};
+}
+
+Status Run::ReadInputs() {
+  const RunOptions& options = settings_.run;
+  if (options.model.empty()) return Refused("expected a checkpoint's directory: -m DIR");
+  PENSTOCK_TRY(config_, ReadConfig(options.model));
+  const bool need_text = options.ids.empty() || options.output == "text";
+  PENSTOCK_TRY(tokenizer_,
+               FindTokenizer(options.model, config_.shape.vocab, need_text, console_.notice()));
+  PENSTOCK_TRY(prompt_, ReadPrompt(options, tokenizer_));
+  PENSTOCK_TRY(context_, ChooseContext(prompt_.size(), settings_.generate, config_.shape));
+  PENSTOCK_TRY(sampler_, text::Sampler::Create(settings_.sampling));
+  PENSTOCK_TRY(const OutputKind kind, ChooseOutput(options.output, tokenizer_.has_value()));
+  output_.emplace(kind, console_, tokenizer_ ? &*tokenizer_ : nullptr);
+  if (!options.verify_against.empty()) {
+    PENSTOCK_TRY(verification_, Verification::Read(options.verify_against));
+  }
+  return {};
+}
+
+Status Run::OpenEngine() {
+  const Notice notice = console_.notice();
+  PENSTOCK_TRY(engine_, Engine::Open(settings_.run.model, context_, settings_.pipeline,
+                                     settings_.io, notice));
+  cancellation_.Attach(engine_.get());
+  if (verification_ && !verification_->checkpoint_id().empty() &&
+      verification_->checkpoint_id() != engine_->checkpoint_id()) {
+    console_.Say(fmt::format("the run to verify against used another checkpoint ({}, this is {})",
+                             verification_->checkpoint_id(), engine_->checkpoint_id()));
+  }
+  return {};
+}
+
+Status Run::Execute() {
+  if (Status started = WriteStart(); !started) return started;
+  console_.StartProgress("prompt tokens", prompt_.size());
+  text::GenerateOptions options = settings_.generate;
+  options.context = context_;
+  text::Generation generation = text::Generate(
+      *engine_, prompt_, *sampler_, config_.eos, options,
+      {.on_step = [this](const text::StepRecord& step) { OnStep(step); },
+       .on_token = [this](const text::TokenRecord& token) { return OnToken(token); }});
+  console_.EndProgress();
+  return Finish(std::move(generation));
+}
+
+Status Run::WriteStart() {
+  started_ = true;
+  return record_->Start({{"version", kVersion},
+                         {"config", settings_.Rows().ToJson()},
+                         {"checkpoint_id", engine_->checkpoint_id()},
+                         {"label", FidelityLabel(config_.shape)},
+                         {"machine", ToJson(ReadMachineFacts(settings_.run.model))},
+                         {"engine", engine_->Describe()},
+                         {"context", context_},
+                         {"prompt_ids", prompt_}});
+}
+
+bool Run::Note(Status status) {
+  if (!status && failure_) failure_ = std::move(status);
+  return failure_.has_value();
+}
+
+void Run::OnStep(const text::StepRecord& step) {
+  totals_.Add(step, engine_->last_step());
+  Note(record_->Step(engine_->last_step(), ResidentBytes()));
+  if (step.prompt) console_.Advance(step.begin + step.positions, "");
+}
+
+bool Run::OnToken(const text::TokenRecord& token) {
+  if (token.index == 0) console_.StartProgress("tokens", settings_.generate.n);
+  totals_.CountToken();
+  console_.Advance(totals_.tokens(), "");
+  return Note(TakeToken(token)) && !cancellation_.requested();
+}
+
+Status Run::TakeToken(const text::TokenRecord& token) {
+  // A token that differs is recorded, so that both runs can be compared, but not printed.
+  const Status verified = verification_ ? verification_->Check(token.index, token.id) : Status();
+  if (verified) {
+    PENSTOCK_TRY_VOID(output_->Push(token.id, token.eos && !settings_.generate.ignore_eos));
+  }
+  PENSTOCK_TRY_VOID(record_->Token(token, output_->text()));
+  return verified;
+}
+
+std::optional<Error> Run::HowItFailed(text::Generation& generation) {
+  if (!failure_) return std::move(failure_).error();
+  if (cancellation_.requested() && generation.stop != text::StopReason::kEos &&
+      generation.stop != text::StopReason::kLength) {
+    return Cancelled("stopped by a signal");
+  }
+  return std::move(generation.error);
+}
+
+Status Run::Finish(text::Generation generation) {
+  std::optional<Error> error = HowItFailed(generation);
+  if (!error && record_->wants_graph()) {
+    if (Status drawn = record_->Graph(engine_->GraphDot(true)); !drawn) error = drawn.error();
+  }
+  const Json facts = EndFacts(generation, error);
+  const Status printed = output_->Finish(facts);
+  if (!error && !printed) error = printed.error();
+  const Status recorded = error ? record_->Fail(*error, facts) : record_->End(facts);
+  started_ = false;
+  if (!error && !recorded) error = recorded.error();
+  Report();
+  if (error) return std::move(*error);
+  return {};
+}
+
+Json Run::EndFacts(const text::Generation& generation, const std::optional<Error>& error) const {
+  Json facts = {{"stop", error ? ErrorName(error->code) : text::StopReasonName(generation.stop)}};
+  facts.update(totals_.ToJson());
+  facts["peak_rss"] = PeakResidentBytes();
+  facts["label"] = FidelityLabel(config_.shape);
+  facts["checkpoint_id"] = engine_->checkpoint_id();
+  if (verification_)
+    facts["verified"] = std::min<uint64_t>(totals_.tokens(), verification_->size());
+  return facts;
+}
+
+void Run::Report() {
+  console_.Say(totals_.Summary());
+  console_.Say(FidelityLabel(config_.shape));
+  if (verification_ && failure_) {
+    console_.Say(fmt::format("verified {} of {} recorded tokens",
+                             std::min<uint64_t>(totals_.tokens(), verification_->size()),
+                             verification_->size()));
+  }
+  if (!settings_.run.stats) return;
+  console_.SayPlain(engine_->PlanTable());
+  console_.SayPlain(fmt::format("{}\n", engine_->Describe()));
+  console_.SayPlain(totals_.Table(PeakResidentBytes()));
+}
+
+}  // namespace penstock::k3

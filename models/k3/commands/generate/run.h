@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/k3/commands/console.h"
+#include "models/k3/commands/generate/cancellation.h"
+#include "models/k3/commands/generate/options.h"
+#include "models/k3/commands/generate/run_record.h"
+#include "models/k3/commands/generate/run_totals.h"
+#include "models/k3/commands/generate/token_output.h"
+#include "models/k3/commands/generate/verify.h"
+#include "models/k3/engine.h"
+#include "models/text/sampler.h"
+#include "models/text/tokenizer.h"
+#include "runtime/process/signals.h"
+
+namespace penstock::k3 {
+
+// One generation from its settings to its last record. Prepare refuses what cannot work, before any
+// file is written; Execute generates. What was generated is flushed and recorded whatever happens.
+class Run {
+ public:
+  // Borrows both.
+  Run(GenerateSettings& settings, Console& console) : settings_(settings), console_(console) {}
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Status Prepare();
+  Status Execute();
+
+  // SIGINT or SIGTERM when one of them ended the run, else 0.
+  int signal() const { return signals_ ? signals_->received() : 0; }
+
+ private:
+  Status ReadInputs();
+  Status OpenEngine();
+  Status WriteStart();
+  void OnStep(const text::StepRecord& step);
+  bool OnToken(const text::TokenRecord& token);
+  Status TakeToken(const text::TokenRecord& token);
+  bool Note(Status status);  // Keeps the first failure; false when there is one.
+  Status Finish(text::Generation generation);
+  std::optional<Error> HowItFailed(text::Generation& generation);
+  Json EndFacts(const text::Generation& generation, const std::optional<Error>& error) const;
+  void Report();
+
+  GenerateSettings& settings_;
+  Console& console_;
+  Config config_;
+  std::optional<text::Tokenizer> tokenizer_;
+  std::vector<text::TokenId> prompt_;
+  uint64_t context_ = 0;
+  std::optional<text::Sampler> sampler_;
+  std::optional<Verification> verification_;
+  std::optional<TokenOutput> output_;
+  std::optional<RunRecord> record_;
+  std::atomic<bool> started_{false};  // record_ may be used by another thread.
+  RunTotals totals_;
+  Status failure_;  // Of what the callbacks do: writing, verifying.
+  Cancellation cancellation_;
+  std::unique_ptr<StopSignals> signals_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace penstock::k3

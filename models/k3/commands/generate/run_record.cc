@@ -1,0 +1,110 @@
+#include "models/k3/commands/generate/run_record.h"
+
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace penstock::k3 {
+
+static_assert(std::endian::native == std::endian::little, "--logits writes the row as it lies");
+
+std::string_view ErrorName(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kFailed:
+      return "failed";
+    case ErrorCode::kRefused:
+      return "refused";
+    case ErrorCode::kUnsound:
+      return "unsound";
+    case ErrorCode::kCancelled:
+      return "cancelled";
+  }
+  return "failed";
+}
+
+std::string FidelityLabel(const Shape& shape) {
+  return fmt::format(
+      "weights exact, experts {0}/{0}, activations f32, codec lossless, drafts verified (none "
+      "used)",
+      shape.top_k);
+}
+
+Result<RunRecord> RunRecord::Create(const RunOptions& options) {
+  RunRecord record;
+  if (!options.events.empty()) {
+    PENSTOCK_TRY(record.events_, EventLog::Create(options.events, kEventSchema, options.force));
+  }
+  if (!options.logits.empty()) {
+    PENSTOCK_TRY(record.logits_, RecordFile::Create(options.logits, options.force));
+  }
+  if (!options.graph.empty()) {
+    PENSTOCK_TRY(record.graph_, RecordFile::Create(options.graph, options.force));
+  }
+  return record;
+}
+
+Status RunRecord::Write(std::string_view name, const Json& body) {
+  return events_ ? events_->Write(name, body) : Status();
+}
+
+Status RunRecord::Start(const Json& body) { return Write("run_start", body); }
+
+Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes) {
+  if (!events_) return {};
+  Json stalls = Json::object();
+  for (const auto& [name, ns] : stats.stall_ns) stalls[name] = ns;
+  return Write("step", {{"n", stats.n},
+                        {"t_ns", stats.t_ns},
+                        {"positions", stats.positions},
+                        {"accepted", stats.positions},
+                        {"bytes",
+                         {{"trunk", stats.trunk_bytes},
+                          {"expert", stats.expert_bytes},
+                          {"head", stats.head_bytes},
+                          {"embed", stats.embed_bytes}}},
+                        {"device_bytes", stats.device_bytes},
+                        {"reads", stats.reads},
+                        {"expert_hits", stats.expert_hits},
+                        {"expert_misses", stats.expert_misses},
+                        {"stall_ns", stalls},
+                        {"rss", rss_bytes}});
+}
+
+Status RunRecord::Token(const text::TokenRecord& token, std::string_view text) {
+  if (logits_) {
+    PENSTOCK_TRY_VOID(logits_->Append(
+        {reinterpret_cast<const char*>(token.logits.data()), token.logits.size_bytes()}));
+  }
+  return Write("token", {{"id", token.id}, {"text", text}, {"pos", token.position}});
+}
+
+Status RunRecord::End(const Json& body) {
+  PENSTOCK_TRY_VOID(NameFiles());
+  return Write("run_end", body);
+}
+
+Status RunRecord::Fail(const Error& error, const Json& body) {
+  const Status named = NameFiles();
+  Json record = {{"code", ErrorName(error.code)},
+                 {"message", error.message},
+                 {"where", error.where},
+                 {"exit", ExitCode(error)}};
+  record.update(body);
+  PENSTOCK_TRY_VOID(Write("run_error", record));
+  return named;
+}
+
+Status RunRecord::NameFiles() {
+  Status named = logits_ ? logits_->Finish() : Status();
+  Status graph_named = graph_ ? graph_->Finish() : Status();
+  return named ? graph_named : named;
+}
+
+void RunRecord::GiveUp() {
+  if (!events_) return;
+  events_->WriteUnlessBusy(
+      "run_error", {{"code", ErrorName(ErrorCode::kCancelled)},
+                    {"message", "stopped by a signal before the step under way had ended"}});
+}
+
+}  // namespace penstock::k3

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "models/k3/commands/generate/options.h"
+#include "models/k3/pipeline.h"
+#include "models/text/generate.h"
+#include "runtime/output/events.h"
+#include "runtime/output/file_out.h"
+#include "runtime/result.h"
+
+namespace penstock::k3 {
+
+inline constexpr const char* kEventSchema = "penstock.event.v1";
+
+// "refused", "failed", "unsound", "cancelled".
+std::string_view ErrorName(ErrorCode code);
+
+// What of the run is exact, from the checkpoint's facts: the weights are used as stored and all
+// chosen experts take part.
+std::string FidelityLabel(const Shape& shape);
+
+// The files that a run leaves behind: --events, --logits and --graph, each absent when it was not
+// asked for.
+//   run_start  config, checkpoint_id, label, machine, version, prompt_ids
+//   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes,
+//   reads,
+//              expert_hits, expert_misses, stall_ns{...}, rss
+//   token      id, text, pos
+//   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens
+// Every function answers the first failure to write (a full disk), which must end the run.
+// Threads: one, save GiveUp.
+class RunRecord {
+ public:
+  // Refused when a file is there already, unless `force`.
+  static Result<RunRecord> Create(const RunOptions& options);
+
+  Status Start(const Json& body);
+  Status Step(const StepStats& stats, uint64_t rss_bytes);
+  Status Token(const text::TokenRecord& token, std::string_view text);
+  bool wants_graph() const { return graph_.has_value(); }
+  Status Graph(const std::string& dot) { return graph_->Append(dot); }
+  // The last record, and the final names of the other files.
+  Status End(const Json& body);
+  Status Fail(const Error& error, const Json& body);
+
+  // From another thread when the run does not stop: closes the events if nobody writes just now.
+  void GiveUp();
+
+ private:
+  Status Write(std::string_view name, const Json& body);
+  Status NameFiles();
+
+  std::unique_ptr<EventLog> events_;
+  std::optional<RecordFile> logits_;
+  std::optional<RecordFile> graph_;
+};
+
+}  // namespace penstock::k3

@@ -1,0 +1,126 @@
+#include "models/k3/commands/generate/run_totals.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace penstock::k3 {
+namespace {
+
+double Seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+std::string Row(std::string_view name, const std::string& value) {
+  return fmt::format("  {:<22}{}\n", name, value);
+}
+
+}  // namespace
+
+void RunTotals::Add(const text::StepRecord& step, const StepStats& stats) {
+  ++steps_;
+  ns_ += step.elapsed_ns;
+  if (step.prompt) {
+    ++prompt_steps_;
+    prompt_positions_ += step.positions;
+    prompt_ns_ += step.elapsed_ns;
+  }
+  trunk_bytes_ += stats.trunk_bytes;
+  expert_bytes_ += stats.expert_bytes;
+  head_bytes_ += stats.head_bytes;
+  embed_bytes_ += stats.embed_bytes;
+  device_bytes_ += stats.device_bytes;
+  reads_ += stats.reads;
+  expert_hits_ += stats.expert_hits;
+  expert_misses_ += stats.expert_misses;
+  for (const auto& [name, ns] : stats.stall_ns) {
+    const auto known = std::find_if(stall_ns_.begin(), stall_ns_.end(),
+                                    [&](const auto& stall) { return stall.first == name; });
+    if (known == stall_ns_.end()) {
+      stall_ns_.emplace_back(name, ns);
+    } else {
+      known->second += ns;
+    }
+  }
+}
+
+uint64_t RunTotals::bytes() const {
+  return trunk_bytes_ + expert_bytes_ + head_bytes_ + embed_bytes_;
+}
+
+double RunTotals::tokens_per_second() const {
+  // The first token comes with the prompt's last step.
+  return Ratio(static_cast<double>(steps_ - prompt_steps_), Seconds(ns_ - prompt_ns_));
+}
+
+Json RunTotals::ToJson() const {
+  Json stalls = Json::object();
+  for (const auto& [name, ns] : stall_ns_) stalls[name] = ns;
+  return {{"tokens", tokens_},
+          {"steps", steps_},
+          {"prompt_positions", prompt_positions_},
+          {"prompt_ns", prompt_ns_},
+          {"t_ns", ns_},
+          {"tokens_per_second", tokens_per_second()},
+          {"bytes",
+           {{"trunk", trunk_bytes_},
+            {"expert", expert_bytes_},
+            {"head", head_bytes_},
+            {"embed", embed_bytes_}}},
+          {"device_bytes", device_bytes_},
+          {"reads", reads_},
+          {"expert_hits", expert_hits_},
+          {"expert_misses", expert_misses_},
+          {"stall_ns", stalls}};
+}
+
+std::string RunTotals::Summary() const {
+  return fmt::format(
+      "{} tokens, {:.3g} tokens/s; read {}: trunk {}, experts {}, head {}, embedding {}", tokens_,
+      tokens_per_second(), DescribeSize(bytes()), DescribeSize(trunk_bytes_),
+      DescribeSize(expert_bytes_), DescribeSize(head_bytes_), DescribeSize(embed_bytes_));
+}
+
+std::string RunTotals::Table(uint64_t peak_rss_bytes) const {
+  const double seconds = Seconds(ns_);
+  const uint64_t generated_steps = steps_ - prompt_steps_;
+  std::string out;
+  out += Row("prompt",
+             fmt::format("{} positions in {:.3f} s", prompt_positions_, Seconds(prompt_ns_)));
+  out += Row(
+      "generated",
+      fmt::format("{} tokens, {:.3g} tokens/s, {:.3f} ms a step", tokens_, tokens_per_second(),
+                  1e3 * Ratio(Seconds(ns_ - prompt_ns_), static_cast<double>(generated_steps))));
+  out += Row("read, payload", fmt::format("{} at {}/s", DescribeSize(bytes()),
+                                          DescribeSize(static_cast<uint64_t>(
+                                              Ratio(static_cast<double>(bytes()), seconds)))));
+  const std::pair<const char*, uint64_t> sources[] = {{"  trunk", trunk_bytes_},
+                                                      {"  experts", expert_bytes_},
+                                                      {"  head", head_bytes_},
+                                                      {"  embedding", embed_bytes_}};
+  for (const auto& [name, value] : sources) {
+    out += Row(name, fmt::format("{}, {} a step", DescribeSize(value),
+                                 DescribeSize(value / std::max<uint64_t>(steps_, 1))));
+  }
+  out += Row("read, from the device",
+             fmt::format("{} in {} reads", DescribeSize(device_bytes_), reads_));
+  const double uses = static_cast<double>(expert_hits_ + expert_misses_);
+  out += Row("experts in the cache",
+             fmt::format("{} of {} uses, {:.1f} %", expert_hits_, expert_hits_ + expert_misses_,
+                         100 * Ratio(static_cast<double>(expert_hits_), uses)));
+  return out + StallLines() + Row("peak resident", DescribeSize(peak_rss_bytes));
+}
+
+std::string RunTotals::StallLines() const {
+  uint64_t waited = 0;
+  for (const auto& stall : stall_ns_) waited += stall.second;
+  std::string out = Row("time", fmt::format("{:.3f} s, nothing ran for {:.3f} s of it",
+                                            Seconds(ns_), Seconds(waited)));
+  for (const auto& [name, ns] : stall_ns_) {
+    out += Row("  waited for " + name, fmt::format("{:.3f} s, {:.1f} %", Seconds(ns),
+                                                   100 * Ratio(Seconds(ns), Seconds(ns_))));
+  }
+  return out;
+}
+
+}  // namespace penstock::k3

@@ -1,0 +1,88 @@
+#include "models/k3/commands/inspect.h"
+
+#include "io/checkpoint.h"
+#include "io/options.h"
+#include "models/k3/census/census.h"
+#include "models/k3/engine.h"
+#include "models/k3/options.h"
+#include "runtime/options/command_line.h"
+
+namespace penstock::k3 {
+namespace {
+
+const CommandLine kInspect{
+    .name = "penstock inspect",
+    .summary = "Shows what a directory of safetensors files holds, from its headers alone.",
+    .positional = "model",
+    .examples = {"penstock inspect models/k3/tiny", "penstock inspect DIR --tensors | sort -k6n",
+                 "penstock inspect DIR --graph | dot -Tsvg > graph.svg"}};
+
+struct InspectOptions {
+  std::string model;
+  bool json = false;
+  bool tensors = false;
+  bool graph = false;
+
+  template <class Self, class V>
+  static void Visit(Self& c, V&& v) {
+    v("model,m", c.model, "Directory of the checkpoint, a K3 checkpoint or another.");
+    v("json", c.json, "The census as JSON.");
+    v("tensors", c.tensors, "A line for each tensor: name, dtype, shape, file, offset, bytes.");
+    v("graph", c.graph, "The graph of a step as DOT, from the objects that would run it.");
+  }
+};
+
+struct InspectSettings {
+  InspectOptions inspect;
+  PipelineOptions pipeline;
+  io::IoOptions io;
+
+  OptionSet Rows() {
+    OptionSet rows;
+    rows.Add("inspect", inspect);
+    rows.Add("pipeline", pipeline);
+    rows.Add("io", io);
+    return rows;
+  }
+};
+
+Result<std::string> Graph(const InspectSettings& settings, const Notice& notice) {
+  PENSTOCK_TRY(const std::unique_ptr<Engine> engine,
+               Engine::Open(settings.inspect.model, 1, settings.pipeline, settings.io, notice));
+  return engine->GraphDot(false);
+}
+
+Result<std::string> Tensors(const std::string& directory, const Notice& notice) {
+  PENSTOCK_TRY(const std::unique_ptr<io::Checkpoint> checkpoint,
+               io::Checkpoint::Open(directory, notice));
+  return CensusTensors(*checkpoint);
+}
+
+Result<std::string> Describe(const InspectSettings& settings, const Notice& notice) {
+  const InspectOptions& options = settings.inspect;
+  if (options.model.empty()) return Refused("expected a checkpoint's directory");
+  if (options.json + options.tensors + options.graph > 1) {
+    return Refused("expected one of --json, --tensors and --graph, got several");
+  }
+  if (options.graph) return Graph(settings, notice);
+  if (options.tensors) return Tensors(options.model, notice);
+  PENSTOCK_TRY(const Census census, TakeCensus(options.model, notice));
+  if (!options.json) return CensusTable(census);
+  return CensusJson(census).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int RunInspect(Console& console, std::span<const std::string> arguments) {
+  InspectSettings settings;
+  OptionSet rows = settings.Rows();
+  const auto parsed = ParseCommandLine(kInspect, arguments, rows);
+  if (!parsed) return console.Fail(parsed.error());
+  const Result<std::string> text =
+      *parsed == Parsed::kHelp ? FormatHelp(kInspect, rows) : Describe(settings, console.notice());
+  if (!text) return console.Fail(text.error());
+  const Status written = console.Write(*text);
+  return written ? 0 : console.Fail(written.error());
+}
+
+}  // namespace penstock::k3

@@ -1,0 +1,90 @@
+#include "models/k3/commands/generate/run_record.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/models/k3/commands/penstock_process.h"
+
+namespace penstock::k3 {
+namespace {
+
+std::vector<Json> RecordRun(const std::string& path, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"generate", "-m",       kTiny, "--output",
+                                        "ids",      "--events", path};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  EXPECT_EQ(RunPenstock(arguments).exit_code, 0);
+  return ReadRecords(path);
+}
+
+void ExpectKeys(const Json& record, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) EXPECT_TRUE(record.contains(key)) << key << " in " << record;
+}
+
+TEST(RunRecord, HasARecordForEachStepAndToken) {
+  const TemporaryFolder folder;
+  const ExpectedPrompt expected = ReadExpected(0);
+  const auto records =
+      RecordRun(folder.File("e.jsonl"), {"-p", expected.text, "-n", "6", "--ignore-eos"});
+  for (const Json& record : records) EXPECT_EQ(record["schema"], kEventSchema);
+  ASSERT_GE(records.size(), 3u);
+
+  const Json& start = records.front();
+  EXPECT_EQ(start["event"], "run_start");
+  ExpectKeys(start, {"version", "config", "checkpoint_id", "label", "machine", "engine"});
+  EXPECT_EQ(start["checkpoint_id"].get<std::string>().size(), 32u);
+  EXPECT_EQ(start["config"]["generate"]["n-predict"], 6);
+  EXPECT_EQ(start["prompt_ids"], Json(expected.ids));
+  ExpectKeys(start["machine"], {"cpu", "kernel", "device", "huge_pages", "cgroup_memory_bytes"});
+
+  const auto tokens = RecordsOf(records, "token");
+  ASSERT_EQ(tokens.size(), 6u);
+  std::string text;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    EXPECT_EQ(tokens[i]["id"], expected.greedy[i]);
+    EXPECT_EQ(tokens[i]["pos"], expected.ids.size() + i);
+    text += tokens[i]["text"].get<std::string>();
+  }
+  EXPECT_EQ(expected.greedy_text.rfind(text, 0), 0u);
+
+  const auto steps = RecordsOf(records, "step");
+  uint64_t positions = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    ExpectKeys(steps[i], {"t_ns", "accepted", "device_bytes", "reads", "stall_ns", "rss"});
+    ExpectKeys(steps[i]["bytes"], {"trunk", "expert", "head", "embed"});
+    EXPECT_EQ(steps[i]["n"], i);
+    EXPECT_GT(steps[i]["rss"], 0);
+    EXPECT_GT(steps[i]["bytes"]["trunk"], 0);
+    positions += steps[i]["positions"].get<uint64_t>();
+  }
+  EXPECT_EQ(positions, expected.ids.size() + 5);  // The last token is not consumed.
+
+  const Json& end = records.back();
+  EXPECT_EQ(end["event"], "run_end");
+  EXPECT_EQ(end["stop"], "length");
+  EXPECT_EQ(end["tokens"], 6);
+  EXPECT_EQ(end["steps"], steps.size());
+}
+
+TEST(RunRecord, IsNotReplacedUnasked) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("e.jsonl");
+  const auto first = RecordRun(path, {"-p", "a", "-n", "1"});
+  const ProcessResult refused =
+      RunPenstock({"generate", "-m", kTiny, "-p", "a", "-n", "2", "--events", path});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(refused.out.empty());
+  EXPECT_EQ(ReadRecords(path), first);
+  EXPECT_EQ(
+      RecordsOf(RecordRun(path, {"-p", "a", "-n", "2", "--force", "--ignore-eos"}), "token").size(),
+      2u);
+}
+
+TEST(RunRecord, LabelSpeaksOfAllExperts) {
+  Shape shape;
+  shape.top_k = 16;
+  EXPECT_NE(FidelityLabel(shape).find("experts 16/16"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock::k3
