@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "io/piece.h"
+#include "io/queue/piece.h"
 #include "runtime/check.h"
 #include "runtime/memory/region.h"
 
@@ -83,6 +83,23 @@ Status MakeDirect(File* file, const TestRead& test_read) {
   return {};
 }
 
+struct Fallback {
+  std::string path;
+  std::string reason;
+};
+
+// One line for each reason: a checkpoint has a hundred files on one file system.
+void TellFallbacks(std::span<const Fallback> fallbacks, const Notice& notice) {
+  std::map<std::string, std::vector<const Fallback*>> by_reason;
+  for (const Fallback& fallback : fallbacks) by_reason[fallback.reason].push_back(&fallback);
+  for (const auto& [reason, group] : by_reason) {
+    const std::string more =
+        group.size() == 1 ? " is" : fmt::format(" and {} more files are", group.size() - 1);
+    Tell(notice, fmt::format("{}{} read through the page cache, not directly: {}", group[0]->path,
+                             more, reason));
+  }
+}
+
 }  // namespace
 
 Result<DirectMode> ParseDirectMode(std::string_view text) {
@@ -103,6 +120,7 @@ Result<FileSet> FileSet::Open(std::span<const std::string> paths, DirectMode mod
                               const Notice& notice, const TestRead& test_read) {
   FileSet set;
   std::map<dev_t, uint32_t> devices;
+  std::vector<Fallback> fallbacks;
   for (const std::string& path : paths) {
     struct stat facts = {};
     File file;
@@ -118,9 +136,9 @@ Result<FileSet> FileSet::Open(std::span<const std::string> paths, DirectMode mod
       return Refused(
           fmt::format("{} cannot be read with --direct 1: {}", path, direct.error().message));
     }
-    Tell(notice, fmt::format("{} is read through the page cache, not directly: {}", path,
-                             direct.error().message));
+    fallbacks.push_back({path, direct.error().message});
   }
+  TellFallbacks(fallbacks, notice);
   return set;
 }
 

@@ -34,10 +34,10 @@ int TestReadOf(int fd, std::byte* buffer, size_t bytes);
 // The files that extents refer to, open for reading. Extent::file is the index.
 //
 // O_DIRECT is decided for each file: statx names the alignment (4096 is assumed when it does not),
-// then one block is read. A file that fails either is read through the page cache; the notice names
-// it and the reason, once. A tmpfs accepts O_DIRECT and has no device behind it: it counts as not
-// direct.
-// Threads: immutable after Open.
+// then one block is read. A file that fails either is read through the page cache; one line names
+// it and the reason (the first of them and how many more, where many share the reason). A tmpfs
+// accepts O_DIRECT and has no device behind it: it counts as not direct. Threads: immutable after
+// Open.
 class FileSet {
  public:
   // Refused: a path that is missing, unreadable or no regular file; with kAlways, also one that

@@ -9,7 +9,7 @@
 #include "io/engines/make.h"
 #include "io/file.h"
 #include "io/options.h"
-#include "io/queued_reader.h"
+#include "io/queue/queued_reader.h"
 #include "runtime/cpu/affinity.h"
 #include "runtime/size.h"
 
@@ -47,7 +47,8 @@ Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options, FileSet fil
     PENSTOCK_TRY(setup.cpus, ChooseCpus("cpus-io", options.cpus_io, allowed));
   }
   PENSTOCK_TRY(std::unique_ptr<Engine> engine, MakeEngine(options, setup, tag_name));
-  return QueuedReader::Make(std::move(owned_files), std::move(engine), options.bs.bytes, window);
+  return QueuedReader::Make(std::move(owned_files), std::move(engine), options.bs.bytes, window,
+                            setup.cpus);
 }
 
 Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options,

@@ -93,7 +93,7 @@ class FileSet;
 // the engine when the limits allow; buffers outside of it work as well) and must outlive the
 // Reader. `tag_name` is what --fault calls Extent::tag ("layer").
 // Refused: options that cannot work, an engine that this machine forbids. Degradations are told
-// in one line each.
+// in one line each, also by I/O threads until the Reader has stopped.
 Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options, FileSet files,
                                            std::span<const Region> regions, const Notice& notice,
                                            std::string tag_name = "tag");

@@ -48,7 +48,7 @@ class Engine {
 
   virtual void Start(Sink sink) = 0;  // Once, before the first Submit.
   virtual void Submit(std::span<const EngineRead> reads) = 0;
-  virtual void Stop() = 0;  // No Submit from here on. Called once or not at all before the end.
+  virtual void Stop() = 0;                   // No Submit from here on. Again: nothing.
   virtual std::string Describe() const = 0;  // "io_uring, fixed buffers and files"
 };
 

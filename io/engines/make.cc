@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "io/engines/fault.h"
+#include "io/engines/decorators/fault.h"
+#include "io/engines/decorators/pace.h"
 #include "io/engines/memory.h"
-#include "io/engines/pace.h"
 #include "io/engines/pread.h"
 #include "io/engines/uring.h"
 
@@ -33,10 +33,11 @@ Result<std::unique_ptr<Engine>> MakeEngine(const IoOptions& options, const Engin
   PENSTOCK_TRY(const Pace pace, ParsePace(options.pace));
   PENSTOCK_TRY(std::unique_ptr<Engine> engine, MakeNamed(options.ioengine, setup));
   if (!options.pace.empty()) {
-    PENSTOCK_TRY(engine, MakePacedEngine(std::move(engine), pace));
+    PENSTOCK_TRY(engine, MakePacedEngine(std::move(engine), pace, setup.cpus));
   }
   if (!options.fault.empty()) {
-    PENSTOCK_TRY(engine, MakeFaultEngine(std::move(engine), std::move(script), *setup.files));
+    PENSTOCK_TRY(engine,
+                 MakeFaultEngine(std::move(engine), std::move(script), *setup.files, setup.cpus));
   }
   return engine;
 }

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -14,28 +12,15 @@
 #include <unistd.h>
 
 #include "io/engines/io_thread.h"
-#include "io/piece.h"
+#include "io/queue/piece.h"
+#include "runtime/machine/cgroup.h"
 #include "runtime/memory/region.h"
 #include "runtime/size.h"
-#include "runtime/small_file.h"
 
 namespace penstock::io {
 namespace {
 
 constexpr uint64_t kLoadBytes = 4 * kMiB;
-
-// MemAvailable of /proc/meminfo; nothing when it cannot be read.
-std::optional<uint64_t> AvailableBytes() {
-  const auto text = ReadSmallFile("/proc/meminfo");
-  if (!text) return std::nullopt;
-  const size_t row = text->find("MemAvailable:");
-  if (row == std::string::npos) return std::nullopt;
-  const size_t digit = text->find_first_of("0123456789", row);
-  if (digit == std::string::npos) return std::nullopt;
-  uint64_t kib = 0;
-  std::from_chars(text->data() + digit, text->data() + text->size(), kib);
-  return kib * 1024;
-}
 
 Status LoadPiece(const File& file, Piece piece, std::byte* image) {
   for (;;) {
@@ -98,12 +83,12 @@ Status MemoryEngine::Load() {
     if (file.bytes > (uint64_t{1} << 62) - total) return Refused(file.path + " is too large");
     total += file.bytes;
   }
-  const auto available = AvailableBytes();
-  if (available && total > *available) {
+  const MemoryBudget free = ChooseMemoryBudget(0);
+  if (total > free.bytes) {
     return Refused(
-        fmt::format("--ioengine memory keeps all files in memory: they have {}, {} are "
-                    "available",
-                    DescribeSize(total), DescribeSize(*available)));
+        fmt::format("--ioengine memory keeps all files in memory: they have {}, {} leaves "
+                    "{}",
+                    DescribeSize(total), free.bound_by, DescribeSize(free.bytes)));
   }
   for (const File& file : setup_.files->files()) {
     PENSTOCK_TRY(HugeRegion image, LoadImage(file));

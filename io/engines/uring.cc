@@ -63,16 +63,19 @@ int EnableRing(io_uring* ring) {
   return result < 0 ? -errno : 0;
 }
 
-// Sends one operation through a ring of its own: a filter may allow io_uring_setup and forbid the
-// rest. 0 or -errno.
+// Sends one operation through a ring of its own, by every call that the engine needs: a filter may
+// allow io_uring_setup and forbid the rest. 0 or -errno.
 int ProbeRing() {
   io_uring ring;
-  int result = io_uring_queue_init(2, &ring, 0);
+  int result = io_uring_queue_init(2, &ring, IORING_SETUP_R_DISABLED);
   if (result < 0) return result;
-  io_uring_prep_nop(io_uring_get_sqe(&ring));
-  result = io_uring_submit_and_wait(&ring, 1);
+  result = EnableRing(&ring);
+  if (result == 0) {
+    io_uring_prep_nop(io_uring_get_sqe(&ring));
+    result = io_uring_submit_and_wait(&ring, 1);
+  }
   io_uring_queue_exit(&ring);
-  return result < 0 ? result : 0;
+  return std::min(result, 0);
 }
 
 class UringEngine final : public Engine {

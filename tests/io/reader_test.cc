@@ -12,7 +12,7 @@
 
 #include "io/file.h"
 #include "io/options.h"
-#include "io/piece.h"
+#include "io/queue/piece.h"
 #include "tests/io/random_file.h"
 #include "tests/io/reader_probe.h"
 

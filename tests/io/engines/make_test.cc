@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "io/options.h"
-#include "io/piece.h"
+#include "io/queue/piece.h"
 #include "tests/io/random_file.h"
 #include "tests/io/reader_probe.h"
 

@@ -82,6 +82,7 @@ TEST_F(FaultUring, ForbiddenByAFilterIsRefusedByNameAndDegradedByAuto) {
 
 TEST_F(FaultUring, AFilterThatForbidsOnlyTheUseIsFoundAtStart) {
   EXPECT_EXIT(_exit(TryForbidden(SYS_io_uring_enter)), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(_exit(TryForbidden(SYS_io_uring_register)), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(FaultUring, ExplainsEveryRefusalWithARemedy) {

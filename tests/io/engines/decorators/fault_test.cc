@@ -1,4 +1,4 @@
-#include "io/engines/fault.h"
+#include "io/engines/decorators/fault.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "io/engines/decorators/fault_script.h"
 #include "io/engines/engine.h"
-#include "io/engines/fault_script.h"
 
 namespace penstock::io {
 
@@ -13,6 +13,6 @@ namespace penstock::io {
 // back. What is held comes at once on Stop. `files` gives the alignment that a shortened read
 // keeps, and outlives the engine.
 Result<std::unique_ptr<Engine>> MakeFaultEngine(std::unique_ptr<Engine> inner, FaultScript script,
-                                                const FileSet& files);
+                                                const FileSet& files, const CpuSet& cpus);
 
 }  // namespace penstock::io

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "io/engines/delay_line.h"
+#include "io/engines/decorators/delay_line.h"
 #include "io/engines/engine.h"
 #include "io/file.h"
-#include "io/piece.h"
+#include "io/queue/piece.h"
 #include "io/reader.h"
 #include "io/scheduler.h"
 
@@ -36,7 +36,7 @@ class QueuedReader final : public Reader {
  public:
   static Result<std::unique_ptr<Reader>> Make(std::unique_ptr<FileSet> files,
                                               std::unique_ptr<Engine> engine, uint64_t block_bytes,
-                                              uint64_t window_bytes);
+                                              uint64_t window_bytes, const CpuSet& cpus = {});
   ~QueuedReader() override { Stop(); }
 
   size_t BufferBytes(const Extent& extent) const override;

@@ -1,4 +1,4 @@
-#include "io/engines/fault.h"
+#include "io/engines/decorators/fault.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "io/engines/delay_line.h"
-#include "io/piece.h"
+#include "io/engines/decorators/delay_line.h"
+#include "io/queue/piece.h"
 
 namespace penstock::io {
 namespace {
@@ -43,7 +43,7 @@ class FaultEngine final : public Engine {
         inner_(std::move(inner)) {}
   ~FaultEngine() override { Stop(); }
 
-  Status StartLine() { return line_.Start(); }
+  Status StartLine(const CpuSet& cpus) { return line_.Start(cpus); }
   void Start(Sink sink) override;
   void Submit(std::span<const EngineRead> reads) override;
   void Stop() override;
@@ -164,9 +164,9 @@ void FaultEngine::Stop() {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> MakeFaultEngine(std::unique_ptr<Engine> inner, FaultScript script,
-                                                const FileSet& files) {
+                                                const FileSet& files, const CpuSet& cpus) {
   auto engine = std::make_unique<FaultEngine>(std::move(inner), std::move(script), files);
-  PENSTOCK_TRY_VOID(engine->StartLine());
+  PENSTOCK_TRY_VOID(engine->StartLine(cpus));
   return std::unique_ptr<Engine>(std::move(engine));
 }
 

@@ -1,4 +1,4 @@
-#include "io/engines/delay_line.h"
+#include "io/engines/decorators/delay_line.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,7 @@ TEST(DelayLine, HandsOnInOrderOfDueTime) {
   std::vector<int> got;
   Line line("test",
             [&](std::span<const int> batch) { got.insert(got.end(), batch.begin(), batch.end()); });
-  ASSERT_TRUE(line.Start());
+  ASSERT_TRUE(line.Start({}));
   const auto start = Line::Clock::now() + milliseconds(30);
   line.Hold(3, start + milliseconds(3));
   line.Hold(1, start + milliseconds(1));
@@ -36,7 +36,7 @@ TEST(DelayLine, NothingComesBeforeItIsDue) {
     count += static_cast<int>(batch.size());
     if (Line::Clock::now() < due) ++early;
   });
-  ASSERT_TRUE(line.Start());
+  ASSERT_TRUE(line.Start({}));
   line.Hold(1, due);
   line.Hold(2, due);
   while (count < 2) std::this_thread::sleep_for(milliseconds(1));
@@ -47,7 +47,7 @@ TEST(DelayLine, StopHandsOnWhatIsHeldAtOnce) {
   std::vector<int> got;
   Line line("test",
             [&](std::span<const int> batch) { got.insert(got.end(), batch.begin(), batch.end()); });
-  ASSERT_TRUE(line.Start());
+  ASSERT_TRUE(line.Start({}));
   for (int i = 0; i < 100; ++i) line.Hold(99 - i, Line::Clock::now() + std::chrono::hours(100 - i));
   line.Stop();
   ASSERT_EQ(got.size(), 100u);
@@ -65,7 +65,7 @@ TEST(DelayLine, TheReceiverMayHoldAgain) {
     }
   });
   self = &line;
-  ASSERT_TRUE(line.Start());
+  ASSERT_TRUE(line.Start({}));
   line.Hold(50, Line::Clock::now());
   line.Stop();
   EXPECT_EQ(rounds, 51);

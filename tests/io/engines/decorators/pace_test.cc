@@ -1,4 +1,4 @@
-#include "io/engines/pace.h"
+#include "io/engines/decorators/pace.h"
 
 #include <chrono>
 #include <string>

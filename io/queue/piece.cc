@@ -1,4 +1,4 @@
-#include "io/piece.h"
+#include "io/queue/piece.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "io/engines/fault_script.h"
+#include "io/engines/decorators/fault_script.h"
 
 #include <charconv>
 #include <span>

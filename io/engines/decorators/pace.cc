@@ -1,4 +1,4 @@
-#include "io/engines/pace.h"
+#include "io/engines/decorators/pace.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "io/engines/delay_line.h"
+#include "io/engines/decorators/delay_line.h"
 
 namespace penstock::io {
 namespace {
@@ -24,7 +24,7 @@ class PacedEngine final : public Engine {
         inner_(std::move(inner)) {}
   ~PacedEngine() override { Stop(); }
 
-  Status StartLine() { return line_.Start(); }
+  Status StartLine(const CpuSet& cpus) { return line_.Start(cpus); }
   void Start(Sink sink) override;
   void Submit(std::span<const EngineRead> reads) override;
   void Stop() override;
@@ -106,9 +106,10 @@ Result<Pace> ParsePace(std::string_view text) {
   return Pace{rate->bytes, *latency};
 }
 
-Result<std::unique_ptr<Engine>> MakePacedEngine(std::unique_ptr<Engine> inner, const Pace& pace) {
+Result<std::unique_ptr<Engine>> MakePacedEngine(std::unique_ptr<Engine> inner, const Pace& pace,
+                                                const CpuSet& cpus) {
   auto engine = std::make_unique<PacedEngine>(std::move(inner), pace);
-  PENSTOCK_TRY_VOID(engine->StartLine());
+  PENSTOCK_TRY_VOID(engine->StartLine(cpus));
   return std::unique_ptr<Engine>(std::move(engine));
 }
 

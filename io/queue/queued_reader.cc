@@ -1,4 +1,4 @@
-#include "io/queued_reader.h"
+#include "io/queue/queued_reader.h"
 
 #include <algorithm>
 #include <chrono>
@@ -34,10 +34,11 @@ Error Dropped() { return Cancelled("the read was dropped before it reached the d
 
 Result<std::unique_ptr<Reader>> QueuedReader::Make(std::unique_ptr<FileSet> files,
                                                    std::unique_ptr<Engine> engine,
-                                                   uint64_t block_bytes, uint64_t window_bytes) {
+                                                   uint64_t block_bytes, uint64_t window_bytes,
+                                                   const CpuSet& cpus) {
   std::unique_ptr<QueuedReader> reader(
       new QueuedReader(std::move(files), std::move(engine), block_bytes, window_bytes));
-  PENSTOCK_TRY_VOID(reader->later_.Start());
+  PENSTOCK_TRY_VOID(reader->later_.Start(cpus));
   reader->engine_->Start([reader = reader.get()](auto batch) { reader->OnCompletions(batch); });
   return std::unique_ptr<Reader>(std::move(reader));
 }

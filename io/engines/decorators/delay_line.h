@@ -36,9 +36,9 @@ class DelayLine {
   DelayLine(const DelayLine&) = delete;
   DelayLine& operator=(const DelayLine&) = delete;
 
-  // Before the first Hold.
-  Status Start() {
-    return StartThread(&thread_, [this] { Run(); });
+  // Before the first Hold. `cpus` are its thread's; empty: those inherited.
+  Status Start(const CpuSet& cpus) {
+    return StartThread(&thread_, [this, cpus] { Run(cpus); });
   }
 
   void Hold(T item, Clock::time_point due) {
@@ -66,9 +66,9 @@ class DelayLine {
     }
   };
 
-  void Run() {
-    prctl(PR_SET_NAME, name_);
-    prctl(PR_SET_TIMERSLACK, 1000);  // 1 us: the default adds 50 us to every wait.
+  void Run(const CpuSet& cpus) {
+    PrepareIoThread(name_, cpus, Notice());  // The engine's thread tells what the kernel refuses.
+    prctl(PR_SET_TIMERSLACK, 1000);          // 1 us: the default adds 50 us to every wait.
     std::vector<T> batch;
     std::unique_lock lock(mutex_);
     for (;;) {

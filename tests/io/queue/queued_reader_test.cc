@@ -1,4 +1,4 @@
-#include "io/queued_reader.h"
+#include "io/queue/queued_reader.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -20,6 +20,7 @@ struct Pace {
 // "3G" or "500M,100us"; "" is a Pace of zero, which is never applied.
 Result<Pace> ParsePace(std::string_view text);
 
-Result<std::unique_ptr<Engine>> MakePacedEngine(std::unique_ptr<Engine> inner, const Pace& pace);
+Result<std::unique_ptr<Engine>> MakePacedEngine(std::unique_ptr<Engine> inner, const Pace& pace,
+                                                const CpuSet& cpus);
 
 }  // namespace penstock::io
