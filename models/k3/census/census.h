@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +18,7 @@
 
 namespace penstock::k3 {
 
-// Tensors that are counted together.
+// Tensors counted together.
 struct CensusCount {
   uint64_t tensors = 0;
   uint64_t bytes = 0;
@@ -25,42 +28,75 @@ struct CensusCount {
   }
 };
 
-// What is in a layer, or in the ends of the model (layer -1) or outside the text model (-2).
-struct CensusRow {
-  int64_t layer = 0;
-  std::string attention;                     // "KDA", "MLA", "" outside the layers.
-  std::string mlp;                           // "dense", "MoE", "".
-  std::map<std::string, CensusCount> kinds;  // By what it is: "attention", "experts", "norms", ...
-  CensusCount total;
+// Tensors of one dtype and shape whose names differ in numbers only.
+struct CensusPattern {
+  std::string name;  // Each component of digits as "*".
+  io::Dtype dtype = io::Dtype::kU8;
+  std::vector<uint64_t> shape;
+  CensusCount count;
 };
 
-// What a directory of safetensors files holds, from headers and config alone. A directory that is
-// no K3 checkpoint has tensors, dtypes and groups, and `not_k3` says why it is none.
+// What the bytes of a K3 checkpoint are for.
+enum class CensusKind : uint8_t {
+  kAttention,  // self_attn
+  kDense,      // mlp of a dense layer
+  kRouter,     // router, its bias, latent projections and their norm
+  kShared,     // shared experts
+  kExperts,    // routed experts
+  kVectors,    // norms and residual mixing, also the last ones
+  kEmbedding,
+  kHead,
+  kOther  // Outside the text model.
+};
+inline constexpr size_t kCensusKinds = 9;
+std::string_view CensusKindName(CensusKind kind);
+
+using CensusCounts = std::array<CensusCount, kCensusKinds>;
+
+struct CensusLayer {
+  bool kda = false;  // Else MLA.
+  bool moe = false;  // Else dense.
+  CensusCounts kinds;
+};
+
+// What makes a directory a K3 checkpoint, and what follows from it.
+struct CensusModel {
+  Shape shape;
+  std::vector<uint32_t> eos;
+  std::vector<CensusLayer> layers;
+  CensusCounts ends;        // Embedding, head, last vectors, and what is outside the text model.
+  uint64_t parameters = 0;  // Of the text model; two in a byte of MXFP4 codes, scales not counted.
+  // Payload that a step of one position reads with nothing kept in memory.
+  uint64_t step_trunk_bytes = 0;   // All of every layer but the routed experts.
+  uint64_t step_head_bytes = 0;    // Head and last vectors.
+  uint64_t step_expert_bytes = 0;  // The chosen experts.
+  uint64_t step_row_bytes = 0;     // One row of the embedding.
+  std::vector<std::pair<std::string, std::string>> read;      // From config.json: key, value.
+  std::vector<std::pair<std::string, std::string>> inferred;  // What follows, and from what.
+};
+
+// What a directory of safetensors files holds, from headers, index and config alone.
 struct Census {
   std::string directory;
   bool has_index = false;
-  std::vector<std::string> files;  // Names, without the directory.
+  std::vector<std::string> files;  // Absolute.
+  std::string identity;            // io/safetensors/identity.h
   CensusCount total;
-  std::map<std::string, CensusCount> dtypes;  // By safetensors' spelling.
-  std::string identity;
-  std::optional<Shape> shape;
-  std::string not_k3;
-  std::vector<CensusRow> rows;                // Layers in order, then ends, then outside.
-  std::map<std::string, CensusCount> groups;  // By the first parts of the name; K3 or not.
-  std::vector<std::pair<std::string, std::string>> read;      // From config.json: key, value.
-  std::vector<std::pair<std::string, std::string>> inferred;  // Follows from it: what, how much.
-  uint64_t step_trunk_bytes = 0;   // Payload that a step reads with nothing cached: layers,
-  uint64_t step_head_bytes = 0;    // head,
-  uint64_t step_expert_bytes = 0;  // experts of one position.
+  std::vector<std::pair<io::Dtype, CensusCount>> dtypes;
+  std::vector<CensusPattern> patterns;  // In order of name.
+  std::optional<CensusModel> model;
+  std::string not_k3;  // Why there is no model, in one sentence; "" when there is one.
 };
 
-// Refused as io::Checkpoint::Open refuses; a config or a tensor that is not K3's is no error here.
+// Refused as io::Checkpoint::Open refuses. A directory without a K3 config, or whose tensors are
+// not those of its config, is no error: its tensors are counted and `not_k3` gives the reason.
 Result<Census> TakeCensus(const std::string& directory, const Notice& notice);
 
-std::string CensusTable(const Census& census);  // For people, lines of at most 100 columns.
+// For people: lines of at most 100 columns where names allow, ending with a newline.
+std::string CensusTable(const Census& census);
 nlohmann::ordered_json CensusJson(const Census& census);
 
-// One line for each tensor: name, dtype, shape, file, offset, bytes, separated by tabs.
-Result<std::string> CensusTensors(const io::Checkpoint& checkpoint);
+// "3-5,8": whole numbers in order, runs shortened.
+std::string Ranges(const std::vector<size_t>& numbers);
 
 }  // namespace penstock::k3
