@@ -62,7 +62,7 @@ struct Experts::Fetch {
   std::atomic<size_t> reads_left{0};
   std::mutex mutex;
   Pointers pointers{};
-  std::shared_ptr<void> pin;
+  MutableBuffer place;  // What is left of the slot: keeps it held until the fetch is finished.
   std::optional<Error> error;
 };
 
@@ -110,6 +110,7 @@ void Experts::Demand(size_t layer, size_t expert, Arrived arrived) {
   fetch->tensors = TensorsOf(tensors);
   fetch->arrived = std::move(arrived);
   fetch->reads_left = runs.count;
+  fetch->place = std::move(reserved->block);
   for (size_t i = 0; i < runs.count; ++i) {
     io::Extent& run = runs.extents[i];
     run.tag = static_cast<uint32_t>(layer);
@@ -117,7 +118,7 @@ void Experts::Demand(size_t layer, size_t expert, Arrived arrived) {
     payload_.fetch_add(run.bytes, std::memory_order_relaxed);
     device_.fetch_add(bytes, std::memory_order_relaxed);
     reads_.fetch_add(1, std::memory_order_relaxed);
-    MutableBuffer place = reserved->block.TakeFront(RoundUp(bytes, reader_.Alignment()));
+    MutableBuffer place = fetch->place.TakeFront(RoundUp(bytes, reader_.Alignment()));
     reader_.Read(run, place.TakeFront(bytes), io::ReadClass::kDemanded,
                  [this, fetch, extent = run](Result<BufferRef> result) {
                    Keep(*fetch, extent, std::move(result));
@@ -126,7 +127,7 @@ void Experts::Demand(size_t layer, size_t expert, Arrived arrived) {
   }
 }
 
-// Notes where the tensors of one read lie. No reference to the slot outlives this call but the pin.
+// Notes where the tensors of one read lie. No reference to the slot outlives this call.
 void Experts::Keep(Fetch& fetch, const io::Extent& run, Result<BufferRef> result) {
   const std::lock_guard lock(fetch.mutex);
   if (!result) {
@@ -140,19 +141,18 @@ void Experts::Keep(Fetch& fetch, const io::Extent& run, Result<BufferRef> result
     fetch.pointers[t] =
         reinterpret_cast<const uint8_t*>(result->data()) + (tensor.offset - run.offset);
   }
-  fetch.pin = result->owner();
 }
 
 void Experts::Finish(const std::shared_ptr<Fetch>& fetch) {
   if (fetch->error) {
     cache_.Discard(fetch->key, fetch->slot);
-    fetch->pin.reset();
+    fetch->place = MutableBuffer();
     return fetch->arrived(std::move(*fetch->error));
   }
   const ExpertView view = ViewOf(fetch->pointers);
   views_[fetch->slot] = view;
   cache_.Publish(fetch->key, fetch->slot);
-  fetch->arrived(ExpertWeights{view, std::move(fetch->pin)});
+  fetch->arrived(ExpertWeights{view, std::move(fetch->place).Freeze().owner()});
 }
 
 Traffic Experts::traffic() const { return {payload_.load(), device_.load(), reads_.load()}; }
