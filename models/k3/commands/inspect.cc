@@ -3,6 +3,7 @@
 #include "io/checkpoint.h"
 #include "io/options.h"
 #include "models/k3/census/census.h"
+#include "models/k3/census/tensor_list.h"
 #include "models/k3/engine.h"
 #include "models/k3/options.h"
 #include "runtime/options/command_line.h"
@@ -55,7 +56,7 @@ Result<std::string> Graph(const InspectSettings& settings, const Notice& notice)
 Result<std::string> Tensors(const std::string& directory, const Notice& notice) {
   PENSTOCK_TRY(const std::unique_ptr<io::Checkpoint> checkpoint,
                io::Checkpoint::Open(directory, notice));
-  return CensusTensors(*checkpoint);
+  return TensorList(*checkpoint);
 }
 
 Result<std::string> Describe(const InspectSettings& settings, const Notice& notice) {
