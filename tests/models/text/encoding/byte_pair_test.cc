@@ -95,11 +95,11 @@ TEST(BytePair, EqualsTheDefinitionOnTheEmbeddedVocabulary) {
   }
 }
 
-// The pieces of the definition's own loop would take hours here.
+// The definition's own loop takes minutes here.
 TEST(BytePair, MergesAVeryLongPiece) {
   const Vocabulary v = SmallVocabulary({"aa", "aaaa", "aaaaaaaa"});
-  const Ids ids = Merge(v, std::string(1'000'001, 'a'));
-  ASSERT_EQ(ids.size(), 125'001u);
+  const Ids ids = Merge(v, std::string(200'001, 'a'));
+  ASSERT_EQ(ids.size(), 25'001u);
   EXPECT_EQ(ids.front(), 258u);
   EXPECT_EQ(ids.back(), TokenId{'a'});
 }
