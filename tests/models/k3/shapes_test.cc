@@ -141,7 +141,7 @@ TEST_P(NumericShapes, LogitsAgreeWithFloat64) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Odd, NumericShapes, testing::ValuesIn(OddShapes()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace penstock::k3
