@@ -11,6 +11,8 @@
 template <int T>
 constexpr size_t kAheadBytes = T == 1 ? 256 : 2048;
 
+constexpr size_t kBandBytes = size_t{256} << 10;
+
 // Eight columns of R rows for T positions.
 template <int R, int T>
 PENSTOCK_INLINE void Bf16Step(const uint16_t* w, size_t cols, const float* x, size_t x_stride,
@@ -74,19 +76,30 @@ inline void Bf16Rows(const uint16_t* w, size_t rows, size_t cols, const float* x
   }
 }
 
-// Eight row streams reach the memory's rate for one position; with more positions the registers
-// hold fewer rows (bench/ops/bf16_bench.cc).
+// Up to four positions in one pass over the rows. Eight row streams come near the memory's rate for
+// one position; with more positions the registers hold fewer rows (bench/ops/bf16_bench.cc).
+inline void Bf16Chunk(const uint16_t* w, size_t rows, size_t cols, const float* x, size_t x_stride,
+                      size_t positions, float* y, size_t y_stride) {
+  if (positions == 4) Bf16Rows<3, 4>(w, rows, cols, x, x_stride, y, y_stride);
+  if (positions == 3) Bf16Rows<4, 3>(w, rows, cols, x, x_stride, y, y_stride);
+  if (positions == 2) Bf16Rows<4, 2>(w, rows, cols, x, x_stride, y, y_stride);
+  if (positions == 1) Bf16Rows<8, 1>(w, rows, cols, x, x_stride, y, y_stride);
+}
+
+// More than four positions take several passes, over bands of rows that the second pass still
+// finds in a cache.
 void MatvecBf16(const uint16_t* w, size_t rows, size_t cols, const float* x, size_t x_stride,
                 size_t positions, float* y, size_t y_stride) {
-  size_t t = 0;
-  for (; t + 4 <= positions; t += 4) {
-    Bf16Rows<3, 4>(w, rows, cols, x + t * x_stride, x_stride, y + t * y_stride, y_stride);
+  const size_t fitting = kBandBytes / sizeof(uint16_t) / (cols + 1) / 24 * 24;
+  const size_t band = positions <= 4 ? rows : fitting + 24;  // Whole tiles of 3, 4 and 8 rows.
+  for (size_t r = 0; r < rows; r += band) {
+    const size_t count = rows - r < band ? rows - r : band;
+    for (size_t t = 0; t < positions; t += 4) {
+      const size_t chunk = positions - t < 4 ? positions - t : 4;
+      Bf16Chunk(w + r * cols, count, cols, x + t * x_stride, x_stride, chunk, y + t * y_stride + r,
+                y_stride);
+    }
   }
-  x += t * x_stride;
-  y += t * y_stride;
-  if (positions - t == 3) Bf16Rows<4, 3>(w, rows, cols, x, x_stride, y, y_stride);
-  if (positions - t == 2) Bf16Rows<4, 2>(w, rows, cols, x, x_stride, y, y_stride);
-  if (positions - t == 1) Bf16Rows<8, 1>(w, rows, cols, x, x_stride, y, y_stride);
 }
 
 // B steps of eight columns over all rows.

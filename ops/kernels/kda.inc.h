@@ -77,8 +77,8 @@ inline void KdaColumns(const float* before, const float* q, const float* k, cons
 void KdaStep(const float* before, const float* q, const float* k, const float* v,
              const float* alpha, float beta, size_t d, float* after, float* o) {
   size_t c = 0;
-  for (; c + 32 <= d; c += 32) {
-    KdaColumns<4>(before + c, q, k, v + c, alpha, beta, d, 8, after + c, o + c);
+  for (; c + 64 <= d; c += 64) {
+    KdaColumns<8>(before + c, q, k, v + c, alpha, beta, d, 8, after + c, o + c);
   }
   for (; c + 8 <= d; c += 8) {
     KdaColumns<1>(before + c, q, k, v + c, alpha, beta, d, 8, after + c, o + c);

@@ -92,6 +92,20 @@ TEST_P(NumericBf16, BitsDoNotDependOnTheNumberOfPositions) {
   }
 }
 
+// Large enough that more than four positions take several bands of rows.
+TEST_P(NumericBf16, BitsDoNotDependOnTheNumberOfPositionsInLargeMatrices) {
+  Draw draw(10);
+  SCOPED_TRACE(draw.Seed());
+  Matrix m{83, 4000, {}};
+  m.w = draw.Bf16s(m.rows * m.cols);
+  const auto x = draw.Normals(m.cols * 6);
+  const auto together = Product(*GetParam(), m, x);
+  for (size_t t = 0; t < 6; ++t) {
+    const auto alone = Product(*GetParam(), m, std::span(x).subspan(t * m.cols, m.cols));
+    EXPECT_TRUE(SameBits(alone, std::span(together).subspan(t * m.rows, m.rows)));
+  }
+}
+
 TEST_P(NumericBf16, BitsDoNotDependOnTheRowSplit) {
   Draw draw(5);
   SCOPED_TRACE(draw.Seed());

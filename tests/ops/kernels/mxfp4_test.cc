@@ -95,6 +95,22 @@ TEST_P(NumericMxfp4, BitsDoNotDependOnTheNumberOfPositions) {
   }
 }
 
+// Rows longer than the scales that are widened at once.
+TEST_P(NumericMxfp4, LongRows) {
+  Draw draw(9);
+  SCOPED_TRACE(draw.Seed());
+  for (size_t cols : {8192, 8192 + 32, 2 * 8192 + 96}) {
+    const Matrix m = DrawMatrix(draw, 6, cols);
+    const auto x = draw.Normals(2 * cols);
+    const auto y = Product(*GetParam(), m, x);
+    EXPECT_TRUE(SameBits(y, Product(ScalarKernels(), m, x)));
+    const auto first = std::span(x).first(cols);
+    EXPECT_TRUE(Within(std::span(y).first(6), Want(m, first), Magnitude(m, first), Bound(cols)));
+    EXPECT_TRUE(
+        SameBits(std::span(y).subspan(6), Product(*GetParam(), m, std::span(x).subspan(cols))));
+  }
+}
+
 TEST_P(NumericMxfp4, BitsDoNotDependOnTheRowSplit) {
   Draw draw(5);
   SCOPED_TRACE(draw.Seed());
