@@ -57,6 +57,15 @@ Result<std::vector<text::TokenId>> ReadPrompt(const RunOptions& options,
   return tokenizer->Encode(text);
 }
 
+Status CheckPrompt(std::span<const text::TokenId> prompt, const Shape& shape) {
+  if (prompt.empty()) return Refused("expected a prompt of at least one token, got none");
+  const auto foreign = std::find_if(prompt.begin(), prompt.end(),
+                                    [&](text::TokenId id) { return id >= shape.vocab; });
+  if (foreign == prompt.end()) return {};
+  return Refused(fmt::format("prompt token {}: expected an id below {}, got {}",
+                             foreign - prompt.begin(), shape.vocab, *foreign));
+}
+
 Result<uint64_t> ChooseContext(size_t prompt, const text::GenerateOptions& options,
                                const Shape& shape) {
   const uint64_t wanted = options.context > 0 ? options.context : prompt + options.n;

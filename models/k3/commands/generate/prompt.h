@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/k3/commands/generate/options.h"
@@ -21,6 +22,9 @@ Result<std::optional<text::Tokenizer>> FindTokenizer(const std::string& director
 // refused, and so is text without a tokenizer.
 Result<std::vector<text::TokenId>> ReadPrompt(const RunOptions& options,
                                               const std::optional<text::Tokenizer>& tokenizer);
+
+// Refuses a prompt without a token, and an id that the model does not have.
+Status CheckPrompt(std::span<const text::TokenId> prompt, const Shape& shape);
 
 // Positions that the run may take: -c, else prompt and n, at most what the model has. A prompt
 // that does not fit is refused with both numbers.

@@ -50,6 +50,7 @@ Status Run::ReadInputs() {
   PENSTOCK_TRY(tokenizer_,
                FindTokenizer(options.model, config_.shape.vocab, need_text, console_.notice()));
   PENSTOCK_TRY(prompt_, ReadPrompt(options, tokenizer_));
+  PENSTOCK_TRY_VOID(CheckPrompt(prompt_, config_.shape));
   PENSTOCK_TRY(context_, ChooseContext(prompt_.size(), settings_.generate, config_.shape));
   PENSTOCK_TRY(sampler_, text::Sampler::Create(settings_.sampling));
   PENSTOCK_TRY(const OutputKind kind, ChooseOutput(options.output, tokenizer_.has_value()));
@@ -117,13 +118,15 @@ bool Run::OnToken(const text::TokenRecord& token) {
 }
 
 Status Run::TakeToken(const text::TokenRecord& token) {
-  // A token that differs is recorded, so that both runs can be compared, but not printed.
-  const Status verified = verification_ ? verification_->Check(token.index, token.id) : Status();
-  if (verified) {
-    PENSTOCK_TRY_VOID(output_->Push(token.id, token.eos && !settings_.generate.ignore_eos));
+  if (verification_) {
+    if (Status verified = verification_->Check(token.index, token.id); !verified) {
+      // Recorded, so that both runs can be compared, but not printed.
+      PENSTOCK_TRY_VOID(record_->Token(token, ""));
+      return verified;
+    }
   }
-  PENSTOCK_TRY_VOID(record_->Token(token, output_->text()));
-  return verified;
+  PENSTOCK_TRY_VOID(output_->Push(token.id, token.eos && !settings_.generate.ignore_eos));
+  return record_->Token(token, output_->text());
 }
 
 std::optional<Error> Run::HowItFailed(text::Generation& generation) {

@@ -116,7 +116,8 @@ TEST(GenerateCommand, RefusesWhatCannotWorkAndWritesNothing) {
       {"-p", "a", "--frob"},
   };
   for (Arguments arguments : wrong) {
-    arguments.insert(arguments.end(), {"--logits", folder.File("l.f32")});
+    arguments.insert(arguments.end(),
+                     {"--logits", folder.File("l.f32"), "--events", folder.File("e.jsonl")});
     const ProcessResult result = Generate(arguments);
     EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(arguments) << result.err;
     EXPECT_TRUE(result.out.empty());
@@ -175,7 +176,7 @@ TEST(FaultGenerateCommand, AReadErrorLeavesWhatWasGenerated) {
   const std::string events = folder.File("e.jsonl"), logits = folder.File("l.f32");
   const ProcessResult result =
       Generate({"-p", expected.text, "-n", "48", "--output", "ids", "--events", events, "--logits",
-                logits, "--fault", "eio@1500"});
+                logits, "--fault", "eio@3000"});
   EXPECT_EQ(result.exit_code, 1) << result.err;
   ASSERT_FALSE(result.out.empty());
   EXPECT_EQ(result.out.back(), '\n');
