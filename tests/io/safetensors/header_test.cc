@@ -39,21 +39,6 @@ TEST(SafetensorsHeader, ReadsTensorsInOrderOfOffset) {
   EXPECT_EQ(header->shape(header->tensors[2]), (std::vector<uint64_t>{0, 7}));
 }
 
-TEST(SafetensorsHeader, EveryDtypeHasItsSizeAndSpelling) {
-  for (int i = 0; i <= static_cast<int>(Dtype::kC64); ++i) {
-    const auto dtype = static_cast<Dtype>(i);
-    EXPECT_EQ(DtypeOf(DtypeName(dtype)), dtype);
-    const auto bytes = DtypeBytes(dtype);
-    const auto header =
-        Parse("{\"x\":{\"dtype\":\"" + std::string(DtypeName(dtype)) +
-                  "\",\"shape\":[3],\"data_offsets\":[0," + std::to_string(3 * bytes) + "]}}",
-              3 * bytes);
-    EXPECT_TRUE(header) << DtypeName(dtype);
-  }
-  EXPECT_FALSE(DtypeOf("F4"));
-  EXPECT_FALSE(DtypeOf(""));
-}
-
 TEST(SafetensorsHeader, RefusesWhatIsNoTensor) {
   ExpectEntryRefused("7", 0, "object");
   ExpectEntryRefused("{}", 0, "dtype");
@@ -184,15 +169,6 @@ TEST(SafetensorsHeader, CapsTheHeaderOfASparseFile) {
   ASSERT_EQ(::truncate(scratch.File("a.safetensors").c_str(), (int64_t{1} << 40) + 64), 0);
   ExpectRefused(ReadSafetensorsHeader(*RegularFile::Open(scratch.File("a.safetensors"))),
                 {"a.safetensors", std::to_string(kMaxHeaderBytes), std::to_string(claimed)});
-}
-
-TEST(SafetensorsHeader, RegularFilesOnly) {
-  const ScratchDirectory scratch;
-  ExpectRefused(RegularFile::Open(scratch.path()), {scratch.path(), "directory"});
-  ExpectRefused(RegularFile::Open(scratch.File("none")), {"none", "No such file"});
-  ASSERT_EQ(::mkfifo(scratch.File("pipe").c_str(), 0600), 0);
-  ExpectRefused(RegularFile::Open(scratch.File("pipe")), {"pipe", "regular file"});
-  ExpectRefused(RegularFile::Open("/dev/null"), {"/dev/null", "regular file"});
 }
 
 // Damage at random places: whatever comes back, it is a header or a refusal.

@@ -12,12 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-#include "io/safetensors/header.h"
-#include "io/safetensors/index.h"
 #include "models/k3/catalogue.h"
-#include "models/k3/synth/layout.h"
-#include "models/k3/synth/new_directory.h"
-#include "models/k3/synth/values.h"
 #include "tests/io/safetensors/shard.h"
 #include "tests/models/k3/oracle/reference_model.h"
 
@@ -152,36 +147,6 @@ TEST(Synth, HasTheTensorsOfTheEmbeddedCheckpoint) {
   }
 }
 
-TEST(Synth, LaysShardsOutAsTheRelease) {
-  const ScratchDirectory scratch;
-  SynthOptions options = Odd(scratch.File("s"));
-  ASSERT_TRUE(Synthesize(options, {}));
-  EXPECT_EQ(AllFiles(options.out).size(), 8u + 3);
-  const auto file = io::RegularFile::Open(options.out + "/model-00004-of-000008.safetensors");
-  ASSERT_TRUE(file);
-  const auto header = io::ReadSafetensorsHeader(*file);
-  ASSERT_TRUE(header);
-  EXPECT_EQ(header->data_begin % 8, 0u);
-  std::vector<std::string> experts;
-  for (const auto& tensor : header->tensors) {
-    const std::string name(header->name(tensor));
-    EXPECT_TRUE(name.starts_with("language_model.model.layers.3.")) << name;
-    const size_t at = name.find(".experts.");
-    if (at == std::string::npos) {
-      EXPECT_TRUE(experts.empty()) << "the trunk of a layer is one run";
-    } else {
-      experts.push_back(name.substr(at + 9));
-    }
-  }
-  ASSERT_EQ(experts.size(), 66u);
-  EXPECT_EQ(experts[0], "0.w1.weight_packed");
-  EXPECT_EQ(experts[1], "0.w1.weight_scale");
-  EXPECT_EQ(experts[2], "0.w2.weight_packed");
-  EXPECT_EQ(experts[5], "0.w3.weight_scale");
-  EXPECT_EQ(experts[12], "10.w1.weight_packed");  // Behind expert 1.
-  EXPECT_EQ(experts[18], "2.w1.weight_packed");
-}
-
 TEST(Synth, TheSameSeedGivesTheSameBytes) {
   const ScratchDirectory scratch;
   SynthOptions a = Odd(scratch.File("a")), b = Odd(scratch.File("b")), c = Odd(scratch.File("c"));
@@ -193,42 +158,6 @@ TEST(Synth, TheSameSeedGivesTheSameBytes) {
     if (name.ends_with(".safetensors")) {
       EXPECT_NE(bytes, other.at(name)) << name;
     }
-  }
-}
-
-// A value is a function of its position: how a tensor is cut into pieces cannot show.
-TEST(Synth, ValuesDoNotDependOnThePieces) {
-  for (const io::Dtype dtype : {io::Dtype::kBF16, io::Dtype::kF32, io::Dtype::kU8}) {
-    Recipe recipe;
-    recipe.used = 700;
-    if (dtype == io::Dtype::kU8) recipe.kind = Recipe::Kind::kScales;
-    const size_t size = io::DtypeBytes(dtype);
-    std::vector<std::byte> whole(1000 * size), parts(1000 * size);
-    FillValues(9, "t", dtype, recipe, 0, whole);
-    for (size_t at = 0; at < 1000;) {
-      const size_t count = std::min<size_t>(8 * (1 + at % 5), 1000 - at);
-      FillValues(9, "t", dtype, recipe, at, std::span(parts).subspan(at * size, count * size));
-      at += count;
-    }
-    EXPECT_EQ(whole, parts);
-    FillValues(9, "u", dtype, recipe, 0, parts);
-    EXPECT_NE(whole, parts);
-  }
-}
-
-TEST(Synth, ValuesHaveTheMomentsAskedFor) {
-  Recipe recipe;
-  recipe.mean = 2;
-  recipe.spread = 3;
-  std::vector<float> values(100000);
-  FillValues(1, "t", io::Dtype::kF32, recipe, 0, std::as_writable_bytes(std::span(values)));
-  double sum = 0, squares = 0;
-  for (const float v : values) sum += v, squares += (v - 2.0) * (v - 2.0);
-  EXPECT_NEAR(sum / 1e5, 2, 0.05);
-  EXPECT_NEAR(std::sqrt(squares / 1e5), 3, 0.05);
-  for (const double deviation : {0.5, 0.02, 1e-3}) {
-    const uint8_t exponent = ScaleExponent(deviation);
-    EXPECT_NEAR(std::log2(deviation), exponent - 127 + std::log2(2.926 * 1.3229), 0.5);
   }
 }
 
@@ -244,27 +173,6 @@ TEST(Synth, RefusesADirectoryInUse) {
   EXPECT_EQ(Contents(scratch.File("mine")), "precious");
   options.out = "";
   ExpectRefused(Synthesize(options, {}), {"directory"});
-}
-
-TEST(Synth, RefusesAShapeThatNoReaderWouldTake) {
-  const ScratchDirectory scratch;
-  const auto refused = [&](auto change, const std::vector<std::string>& parts) {
-    SynthOptions options;
-    options.out = scratch.File("never");
-    change(options);
-    ExpectRefused(Synthesize(options, {}), parts);
-    EXPECT_FALSE(fs::exists(options.out));
-  };
-  refused([](SynthOptions& o) { o.latent = 40; }, {"routed_expert_hidden_size", "40"});
-  refused([](SynthOptions& o) { o.top_k = 33; }, {"num_experts_per_token", "33"});
-  refused([](SynthOptions& o) { o.layers = 1 << 19; }, {"num_hidden_layers"});
-  refused([](SynthOptions& o) { o.layers = uint64_t{1} << 40; }, {"layers"});
-  refused([](SynthOptions& o) { o.vocab = 0; }, {"vocabulary"});
-  refused([](SynthOptions& o) { o.kda_heads = o.kda_width = 60000; }, {"num_heads"});
-  for (const char* list :
-       {"0", "10", "1,1", "1,", ",1", "a", "1;2", "-1", "1 ", "99999999999999999999"}) {
-    refused([&](SynthOptions& o) { o.mla_layers = list; }, {"mla-layers", list});
-  }
 }
 
 TEST(Synth, RefusesMoreThanTheDiskHolds) {
@@ -325,26 +233,6 @@ TEST(Synth, LeavesNothingBehindWhenTheDiskIsFull) {
       << failed.error().message;
   EXPECT_TRUE(fs::exists(options.out));  // It was there before.
   EXPECT_TRUE(fs::is_empty(options.out));
-}
-
-TEST(Synth, UncommittedFilesDoNotStay) {
-  const ScratchDirectory scratch;
-  {
-    auto directory = NewDirectory::Make(scratch.File("a/b"));
-    ASSERT_TRUE(directory);
-    ASSERT_TRUE(directory->Begin("f", 3));
-    ASSERT_TRUE(directory->Write("abc"));
-    EXPECT_FALSE(fs::exists(scratch.File("a/b/f")));
-    ASSERT_TRUE(directory->End());
-    ASSERT_TRUE(directory->Begin("g", 0));  // Left open.
-  }
-  EXPECT_FALSE(fs::exists(scratch.File("a/b")));
-  auto directory = NewDirectory::Make(scratch.File("a/b"));
-  ASSERT_TRUE(directory->Begin("f", 0));
-  ASSERT_TRUE(directory->Write("abc"));
-  ASSERT_TRUE(directory->End());
-  ASSERT_TRUE(directory->Commit());
-  EXPECT_EQ(AllFiles(scratch.File("a/b")), (std::map<std::string, std::string>{{"f", "abc"}}));
 }
 
 // The numbers stay usable through many layers: judged by the float64 reference, which shares
