@@ -82,7 +82,8 @@ class DelayLine {
         batch.clear();
         lock.lock();
       } else if (!held_.empty()) {
-        wake_.wait_until(lock, held_.top().due);
+        const Clock::time_point due = held_.top().due;  // The heap may move while this waits.
+        wake_.wait_until(lock, due);
       } else if (stopping_) {
         return;
       } else {

@@ -35,7 +35,7 @@ IoOptions Options(const std::string& engine) {
 }
 
 // Reads `extents` and gives what the kernel counted meanwhile.
-std::map<std::string, uint64_t> CountOf(Reader* reader, const std::vector<Extent>& extents) {
+std::map<std::string, uint64_t> CountOnce(Reader* reader, const std::vector<Extent>& extents) {
   Outcomes outcomes;
   std::vector<MutableBuffer> buffers;
   for (const Extent& extent : extents) buffers.push_back(BufferFor(*reader, extent));
@@ -47,6 +47,12 @@ std::map<std::string, uint64_t> CountOf(Reader* reader, const std::vector<Extent
   auto after = KernelCounters();
   for (auto& [name, value] : after) value -= before.at(name);
   return after;
+}
+
+// The same after a first pass: the kernel also counts what it loads of this program on the way.
+std::map<std::string, uint64_t> CountOf(Reader* reader, const std::vector<Extent>& extents) {
+  CountOnce(reader, extents);
+  return CountOnce(reader, extents);
 }
 
 // One test over all engines: what the kernel counts is the proof of how the bytes came.
@@ -82,8 +88,8 @@ TEST_F(DiskEngines, PreadGoesThroughPreadAndMovesTheRoundedBytes) {
   auto counted = CountOf(reader.get(), extents_);
   EXPECT_EQ(counted["read_bytes"], device_bytes_);
   EXPECT_GE(counted["syscr"], reads_);
-  EXPECT_EQ(reader->counters().device_bytes, device_bytes_);
-  EXPECT_EQ(reader->counters().reads, reads_);
+  EXPECT_EQ(reader->counters().device_bytes, 2 * device_bytes_);
+  EXPECT_EQ(reader->counters().reads, 2 * reads_);
 }
 
 TEST_F(DiskEngines, UringGoesThroughTheRingAndMovesTheRoundedBytes) {
@@ -91,14 +97,14 @@ TEST_F(DiskEngines, UringGoesThroughTheRingAndMovesTheRoundedBytes) {
   auto counted = CountOf(reader.get(), extents_);
   EXPECT_EQ(counted["read_bytes"], device_bytes_);
   EXPECT_LT(counted["syscr"], reads_ / 4);  // read(2) and its kin are not how it reads.
-  EXPECT_EQ(reader->counters().device_bytes, device_bytes_);
+  EXPECT_EQ(reader->counters().device_bytes, 2 * device_bytes_);
 }
 
 TEST_F(DiskEngines, MemoryReadsNothingAfterTheImage) {
   auto reader = Make("memory");
   auto counted = CountOf(reader.get(), extents_);
   EXPECT_EQ(counted["read_bytes"], 0u);
-  EXPECT_EQ(reader->counters().device_bytes, device_bytes_);
+  EXPECT_EQ(reader->counters().device_bytes, 2 * device_bytes_);
 }
 
 TEST_F(DiskEngines, ReadsBeyondFourGigabytes) {
