@@ -9,7 +9,7 @@
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/inspect.h"
 #include "models/k3/commands/synth.h"
-#include "models/k3/version.h"
+#include "models/k3/commands/version.h"
 #include "runtime/options/nearest.h"
 
 namespace penstock::k3 {

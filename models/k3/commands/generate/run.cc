@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "models/k3/commands/generate/prompt.h"
-#include "models/k3/version.h"
+#include "models/k3/commands/version.h"
 #include "runtime/machine/facts.h"
 #include "runtime/process/process.h"
 

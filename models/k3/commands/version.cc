@@ -1,4 +1,4 @@
-#include "models/k3/version.h"
+#include "models/k3/commands/version.h"
 
 namespace penstock::k3 {
 
