@@ -10,7 +10,7 @@
 //   no AVX         compiled for the baseline instruction set, so that all machines run the same
 //                  sums, and so that no AVX code hides in the symbols that Eigen shares
 #define EIGEN_DONT_PARALLELIZE
-#define EIGEN_STACK_ALLOCATION_LIMIT (512 * 1024)
+#define EIGEN_STACK_ALLOCATION_LIMIT (256 * 1024)
 #define EIGEN_RUNTIME_NO_MALLOC
 #define eigen_assert(condition) PENSTOCK_CHECK(condition)
 

@@ -109,5 +109,5 @@ inline void DecodeCodes(const CodeBlock& block, int nibble, WeightPairs pairs[2]
 // Always inline: GCC 12 takes a function that only prefetches for one without effect and drops it.
 PENSTOCK_INLINE void Prefetch(const void* p, size_t ahead) {
   const auto address = reinterpret_cast<uintptr_t>(p) + ahead;
-  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T1);
 }

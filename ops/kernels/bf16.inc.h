@@ -7,10 +7,8 @@
 //   matvec_bf16_transposed  every column on its own, from +0, rows in ascending order by FMA.
 // So neither depends on how many rows or positions are worked on together.
 
-// How far ahead to ask for a row's bytes: a single position leaves most to the hardware.
-template <int T>
-constexpr size_t kAheadBytes = T == 1 ? 256 : 2048;
-
+constexpr size_t kNearBytes = 2048;                // Prefetch within the tile's own rows,
+constexpr size_t kTileBytes = size_t{256} << 10;  // or the next tile, while two fit a cache.
 constexpr size_t kBandBytes = size_t{256} << 10;
 
 // Eight columns of R rows for T positions.
@@ -30,7 +28,7 @@ PENSTOCK_INLINE void Bf16Step(const uint16_t* w, size_t cols, const float* x, si
 
 template <int R, int T>
 inline void Bf16Tile(const uint16_t* w, size_t cols, const float* x, size_t x_stride, float* y,
-                     size_t y_stride) {
+                     size_t y_stride, size_t ahead) {
   F8 sums[R][T];
   PENSTOCK_UNROLL
   for (int r = 0; r < R; ++r) {
@@ -40,7 +38,7 @@ inline void Bf16Tile(const uint16_t* w, size_t cols, const float* x, size_t x_st
   size_t c = 0;
   for (; c + 32 <= cols; c += 32) {  // One cache line of every row.
     PENSTOCK_UNROLL
-    for (int r = 0; r < R; ++r) Prefetch(w + static_cast<size_t>(r) * cols + c, kAheadBytes<T>);
+    for (int r = 0; r < R; ++r) Prefetch(w + static_cast<size_t>(r) * cols + c, ahead);
     PENSTOCK_UNROLL
     for (int step = 0; step < 32; step += 8) {
       Bf16Step<R, T>(w + c + step, cols, x + c + step, x_stride, sums);
@@ -61,13 +59,16 @@ inline void Bf16Tile(const uint16_t* w, size_t cols, const float* x, size_t x_st
   }
 }
 
-// All rows for T positions, in tiles of R rows and then of fewer.
+// All rows for T positions, in tiles of R rows and then of fewer. While a tile is worked on, the
+// next one is fetched: the hardware alone starts anew on every page of every row.
 template <int R, int T>
 inline void Bf16Rows(const uint16_t* w, size_t rows, size_t cols, const float* x, size_t x_stride,
                      float* y, size_t y_stride) {
+  const size_t tile = R * cols * sizeof(uint16_t);
   size_t r = 0;
   for (; r + R <= rows; r += R) {
-    Bf16Tile<R, T>(w + r * cols, cols, x, x_stride, y + r, y_stride);
+    const bool next = r + 2 * R <= rows && tile <= kTileBytes;
+    Bf16Tile<R, T>(w + r * cols, cols, x, x_stride, y + r, y_stride, next ? tile : kNearBytes);
   }
   if constexpr (R > 1) {
     if (r < rows) {

@@ -15,7 +15,7 @@
 constexpr size_t kBlockColumns = 64;
 constexpr size_t kChunkPositions = 4;  // Positions worked on together.
 constexpr size_t kChunkGroups = 256;   // Groups of a row whose scales are widened at once.
-constexpr size_t kLeastAhead = 2048;   // Bytes of prefetch for short rows; else the next tile.
+constexpr size_t kLeastAhead = 4096;   // Bytes of prefetch for short rows; else the next tile.
 
 // scratch: for each chunk of up to four positions [blocks][8 vectors][positions][8 lanes], in the
 // order of use above.

@@ -194,13 +194,19 @@ TEST_P(NumericAttention, NanInTheCacheIsNotLost) {
 TEST_P(NumericAttention, EigenAllocatesNothing) {
   Draw draw(10);
   SCOPED_TRACE(draw.Seed());
-  const LatentShape shape{.heads = 8, .nope = 128, .rope = 64, .value = 128, .latent = 512};
-  const Case c = DrawCase(draw, shape, 70, 0.2f);
-  const auto want = Attend(*GetParam(), c);
-  Eigen::internal::set_is_malloc_allowed(false);
-  const auto got = Attend(*GetParam(), c);
-  Eigen::internal::set_is_malloc_allowed(true);
-  EXPECT_TRUE(SameBits(got, want));
+  const LatentShape shapes[] = {
+      {.heads = 8, .nope = 128, .rope = 64, .value = 128, .latent = 512},
+      {.heads = 2, .nope = 4, .rope = 3, .value = 2, .latent = 5000},
+      {.heads = 1, .nope = 4, .rope = 0, .value = 2, .latent = 3},
+  };
+  for (const LatentShape& shape : shapes) {
+    const Case c = DrawCase(draw, shape, 70, 0.2f);
+    const auto want = Attend(*GetParam(), c);
+    Eigen::internal::set_is_malloc_allowed(false);
+    const auto got = Attend(*GetParam(), c);
+    Eigen::internal::set_is_malloc_allowed(true);
+    EXPECT_TRUE(SameBits(got, want));
+  }
 }
 
 }  // namespace
