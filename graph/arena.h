@@ -21,8 +21,8 @@ namespace penstock::graph {
 // that TBB creates inherit the mask of whoever wakes them.
 class Arena {
  public:
-  // `cpus` may be empty: no pinning. threads >= 1.
-  Arena(size_t threads, std::vector<int> cpus);
+  // `cpus` may be empty: the workers may run wherever the caller may. threads >= 1.
+  Arena(size_t threads, const std::vector<int>& cpus);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

@@ -15,7 +15,7 @@ struct NodeFacts {
       shape;  // Graphviz shape: box for work, hexagon for an async stage, ellipse for credits.
   size_t width = 0;  // Bodies at a time; 0 = as many as the arena has threads.
   std::atomic<uint64_t> messages{0};
-  std::atomic<uint64_t> busy_ns{0};  // In bodies; for an async stage from start to reply.
+  std::atomic<uint64_t> busy_ns{0};  // In bodies; for an async stage, in starting its work.
 };
 
 // The nodes and edges of a graph as they were made, for DOT. Not synchronised while it is built.

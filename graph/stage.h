@@ -11,6 +11,7 @@
 #include <oneapi/tbb/flow_graph.h>
 
 #include "graph/arena.h"
+#include "graph/handover.h"
 #include "graph/outcome.h"
 #include "graph/picture.h"
 
@@ -34,7 +35,10 @@ class Graph {
   Outcome& outcome() { return outcome_; }
 
   // Returns when no body runs and no async stage owes a reply. Never call it from a body.
-  void WaitIdle() { flow_->wait_for_all(); }
+  void WaitIdle() {
+    flow_->wait_for_all();
+    Handover::Take();
+  }
 
  private:
   Picture picture_;
@@ -50,15 +54,16 @@ inline uint64_t NowNs() {
 
 // Runs `work` for one message of `node`: counted, timed, and with strays turned into an Error.
 template <class Work>
-void RunBody(NodeFacts& node, Outcome& outcome, Work&& work) {
+void RunBody(NodeFacts& node, Graph& graph, Work&& work) {
   const uint64_t start = NowNs();
   try {
     work();
   } catch (const std::exception& stray) {
-    outcome.Fail(Failed("stage " + node.name + " failed: " + stray.what()));
+    graph.outcome().Fail(Failed("stage " + node.name + " failed: " + stray.what()));
   }
   node.messages.fetch_add(1, std::memory_order_relaxed);
   node.busy_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+  Handover::Give();  // For the next body of a serial stage, and for WaitIdle.
 }
 
 // A stage of the graph: a named body that takes one message and may put any number of messages to
@@ -89,9 +94,10 @@ class Stage {
       : graph_(&graph),
         facts_(&graph.picture().Add(std::move(name), "box", width)),
         node_(graph.flow(), width == 0 ? size_t{oneapi::tbb::flow::unlimited} : width,
-              [body, facts = facts_, outcome = &graph.outcome()](
-                  const In& in, typename Node::output_ports_type& ports) {
-                RunBody(*facts, *outcome, [&] {
+              [body, facts = facts_, owner = &graph](const In& in,
+                                                     typename Node::output_ports_type& ports) {
+                Handover::Take();  // Before anything else: the captures were written elsewhere.
+                RunBody(*facts, *owner, [&] {
                   Outputs out(ports);
                   body(in, out);
                 });
@@ -113,8 +119,7 @@ class Stage {
   Node node_;
 };
 
-// The way back into the graph for whoever finishes an async stage's work. One pointer and one
-// reference to the stage's counters: captured with a small message it needs no allocation.
+// The way back into the graph for whoever finishes an async stage's work.
 template <class Out>
 class Reply {
  public:
@@ -146,9 +151,10 @@ class AsyncStage {
       : graph_(&graph),
         facts_(&graph.picture().Add(std::move(name), "hexagon", 0)),
         node_(graph.flow(), oneapi::tbb::flow::unlimited,
-              [start, facts = facts_, outcome = &graph.outcome()](
-                  const In& in, typename Node::gateway_type& gateway) {
-                RunBody(*facts, *outcome, [&] { start(in, Reply<Out>(gateway)); });
+              [start, facts = facts_, owner = &graph](const In& in,
+                                                      typename Node::gateway_type& gateway) {
+                Handover::Take();
+                RunBody(*facts, *owner, [&] { start(in, Reply<Out>(gateway)); });
               }) {}
 
   void Put(const In& message) { node_.try_put(message); }
@@ -185,6 +191,8 @@ class Credit {
         limiter_(graph.flow(), credits) {
     oneapi::tbb::flow::make_edge(queue_, limiter_);
   }
+
+  void Put(const Message& message) { queue_.try_put(message); }
 
   void Return() { limiter_.decrementer().try_put(oneapi::tbb::flow::continue_msg()); }
 

@@ -59,7 +59,7 @@ class Toy {
   Status Run() {
     graph_.outcome().Begin();
     for (size_t i = 0; i < messages_; ++i) {
-      credits_.input().try_put(Number{static_cast<int>(i), false});
+      credits_.Put(Number{static_cast<int>(i), false});
     }
     Status status = graph_.outcome().Wait();
     graph_.WaitIdle();
