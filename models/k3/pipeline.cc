@@ -129,7 +129,7 @@ Pipeline::~Pipeline() {
   s_.reader.Stop();
   graph_.WaitIdle();
   meeting_.Reset();
-  s_.stream.Restart(0);
+  s_.stream.Drop();
   graph_.WaitIdle();
   s_.ring.OnFree({});
   s_.experts.OnRelease({});
@@ -154,10 +154,9 @@ void Pipeline::Admit(AdmitStage::Outputs& out) {
 }
 
 void Pipeline::Read(const Extent& extent, graph::Reply<Arrival> reply) {
-  s_.stream.Read(extent.number, [this, number = extent.number, reply](const Status& status) {
+  s_.stream.Read(extent.number, [number = extent.number, reply] {
     Arrival arrival;
     arrival.number = number;
-    arrival.failed = Failed(status);
     reply(arrival);
   });
 }
@@ -189,12 +188,13 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
   if (arrival.failed) return;
   met_blocks_.clear();
   met_experts_.clear();
+  Status status;
   switch (arrival.kind) {
     case Arrival::Kind::kExtent:
-      meeting_.Arrived(arrival.number, met_blocks_);
+      status = meeting_.Arrived(arrival.number, met_blocks_);
       break;
     case Arrival::Kind::kProductInput:
-      meeting_.InputReady(arrival.number, met_blocks_);
+      status = meeting_.InputReady(arrival.number, met_blocks_);
       break;
     case Arrival::Kind::kExpert:
       meeting_.Arrived(arrival.expert, met_experts_);
@@ -203,6 +203,7 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
       meeting_.LatentReady(arrival.expert.visit, met_experts_);
       break;
   }
+  Failed(status);
   for (const Block& block : met_blocks_) {
     const Product& product = s_.pass.ProductOf(s_.pass.extents()[block.extent]);
     if (product.role == Role::kMlaKvB) {
@@ -392,8 +393,12 @@ void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
 void Pipeline::Recover() {
   s_.stream.Pause(true);
   graph_.WaitIdle();
-  meeting_.Reset();   // Gives back the slots of experts that wait, and with them credits:
-  graph_.WaitIdle();  // demands that queued for those come through now and find the step over.
+  // Gives back bytes of the ring, and the slots of experts that wait with their credits: demands
+  // that queued for those come through now and find the step over, and admission finds itself
+  // paused.
+  meeting_.Reset();
+  s_.stream.Drop();
+  graph_.WaitIdle();
   context_.kda_block = MutableBuffer();
   s_.stream.Restart(context_.step);
   s_.stream.Pause(false);

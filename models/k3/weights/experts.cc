@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "runtime/check.h"
 
 namespace penstock::k3 {
@@ -147,6 +149,8 @@ void Experts::Finish(const std::shared_ptr<Fetch>& fetch) {
   if (fetch->error) {
     cache_.Discard(fetch->key, fetch->slot);
     fetch->place = MutableBuffer();
+    fetch->error->where =
+        fmt::format("layer {}, expert {}", fetch->key / experts_, fetch->key % experts_);
     return fetch->arrived(std::move(*fetch->error));
   }
   const ExpertView view = ViewOf(fetch->pointers);

@@ -12,10 +12,10 @@ Meeting::Meeting(const Pass& pass, WeightStream& stream, size_t block_bytes)
       arrived_(pass.extents().size()),
       input_ready_(pass.extents().size()) {}
 
-void Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
+Status Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
   const PassExtent& extent = pass_.extents()[number];
   const Product& product = pass_.ProductOf(extent);
-  const BufferRef weights = stream_.Take(number);
+  PENSTOCK_TRY(const BufferRef weights, stream_.Take(number));
   const size_t row_bytes = size_t{product.matrix.cols} * 2;
   const size_t units = std::max<size_t>(1, block_bytes_ / (row_bytes * product.row_unit));
   // Kernels take eight rows at a time: blocks of whole eights waste none of them.
@@ -26,30 +26,30 @@ void Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
                       static_cast<uint32_t>(rows),
                       weights.Slice(row * row_bytes, rows * row_bytes)});
   }
+  return {};
 }
 
-void Meeting::InputReady(uint32_t product, std::vector<Block>& blocks) {
+Status Meeting::InputReady(uint32_t product, std::vector<Block>& blocks) {
   const Product& wanted = pass_.products()[product];
   for (uint32_t extent = wanted.first_extent; extent < wanted.first_extent + wanted.extents;
        ++extent) {
-    if (stream_.IsPinned(extent)) {
-      Cut(extent, blocks);
-    } else if (arrived_[extent]) {
+    if (stream_.IsPinned(extent) || arrived_[extent]) {
       arrived_[extent] = false;
-      Cut(extent, blocks);
+      PENSTOCK_TRY_VOID(Cut(extent, blocks));
     } else {
       input_ready_[extent] = true;
     }
   }
+  return {};
 }
 
-void Meeting::Arrived(uint32_t extent, std::vector<Block>& blocks) {
+Status Meeting::Arrived(uint32_t extent, std::vector<Block>& blocks) {
   if (!input_ready_[extent]) {
     arrived_[extent] = true;
-    return;
+    return {};
   }
   input_ready_[extent] = false;
-  Cut(extent, blocks);
+  return Cut(extent, blocks);
 }
 
 void Meeting::LatentReady(uint64_t visit, std::vector<ReadyExpert>& experts) {
@@ -66,6 +66,7 @@ void Meeting::Reset() {
   std::fill(arrived_.begin(), arrived_.end(), false);
   std::fill(input_ready_.begin(), input_ready_.end(), false);
   waiting_.clear();
+  latent_ready_ = kNoVisit;  // The step's second attempt has the same visits as its first.
 }
 
 }  // namespace penstock::k3

@@ -33,10 +33,11 @@ class Meeting {
  public:
   Meeting(const Pass& pass, WeightStream& stream, size_t block_bytes);
 
-  // The input of `product` is ready: appends the blocks of its extents that have arrived.
-  void InputReady(uint32_t product, std::vector<Block>& blocks);
-  // `extent` has arrived: appends its blocks if its input is ready.
-  void Arrived(uint32_t extent, std::vector<Block>& blocks);
+  // The input of `product` is ready: appends the blocks of its extents that have arrived. Fails
+  // when one of them could not be read.
+  Status InputReady(uint32_t product, std::vector<Block>& blocks);
+  // `extent` has arrived: appends its blocks if its input is ready, or fails likewise.
+  Status Arrived(uint32_t extent, std::vector<Block>& blocks);
 
   // The input of the experts of `visit` is ready: appends those that wait.
   void LatentReady(uint64_t visit, std::vector<ReadyExpert>& experts);
@@ -47,14 +48,15 @@ class Meeting {
   void Reset();
 
  private:
-  void Cut(uint32_t extent, std::vector<Block>& blocks);
+  Status Cut(uint32_t extent, std::vector<Block>& blocks);
 
   const Pass& pass_;
   WeightStream& stream_;
   const size_t block_bytes_;
-  std::vector<bool> arrived_;             // [extents] here, its input is not ready
-  std::vector<bool> input_ready_;         // [extents] its input is ready, the bytes are not here
-  uint64_t latent_ready_ = ~uint64_t{0};  // The visit whose experts have their input.
+  std::vector<bool> arrived_;      // [extents] here, its input is not ready
+  std::vector<bool> input_ready_;  // [extents] its input is ready, the bytes are not here
+  static constexpr uint64_t kNoVisit = ~uint64_t{0};
+  uint64_t latent_ready_ = kNoVisit;  // The visit whose experts have their input.
   std::vector<ReadyExpert> waiting_;
 };
 

@@ -1,5 +1,7 @@
 #include "models/k3/weights/stream.h"
 
+#include <fmt/format.h>
+
 #include "io/read_now.h"
 #include "runtime/check.h"
 
@@ -13,6 +15,7 @@ WeightStream::WeightStream(const Pass& pass, size_t layers, io::Reader& reader, 
       ring_(ring),
       depth_(depth),
       held_(pass.extents().size()),
+      failed_(pass.extents().size()),
       admitted_(pass.extents().size()),
       outstanding_(pass.extents().size()) {}
 
@@ -82,20 +85,28 @@ void WeightStream::Admit(const std::function<void(uint32_t)>& emit) {
   }
 }
 
-void WeightStream::Read(uint32_t extent, std::function<void(const Status&)> done) {
+void WeightStream::Read(uint32_t extent, std::function<void()> done) {
   reader_.Read(pass_.extents()[extent].extent, std::move(admitted_[extent]), io::ReadClass::kTrunk,
                [this, extent, done = std::move(done)](Result<BufferRef> bytes) {
-                 if (!bytes) return done(std::move(bytes).error());
-                 held_[extent] = std::move(bytes).value();
-                 done({});
+                 if (bytes) {
+                   held_[extent] = std::move(bytes).value();
+                 } else {
+                   const Product& product = pass_.ProductOf(pass_.extents()[extent]);
+                   failed_[extent] = std::make_unique<Error>(std::move(bytes).error());
+                   failed_[extent]->where =
+                       fmt::format("layer {}, {}", product.layer, RoleName(product.role));
+                 }
+                 done();
                });
 }
 
-BufferRef WeightStream::Take(uint32_t extent) {
+Result<BufferRef> WeightStream::Take(uint32_t extent) {
   if (IsPinned(extent)) return held_[extent];
   BufferRef bytes = std::move(held_[extent]);
   held_[extent].reset();
+  const std::unique_ptr<Error> error = std::move(failed_[extent]);
   outstanding_[extent].store(false, std::memory_order_release);
+  if (error) return std::move(*error);
   return bytes;
 }
 
@@ -109,12 +120,16 @@ Traffic WeightStream::head(uint64_t step) const {
   return head_[step % 2];
 }
 
-void WeightStream::Restart(uint64_t step) {
+void WeightStream::Drop() {
   for (uint32_t i = pinned_end_; i < held_.size(); ++i) {
     held_[i].reset();
+    failed_[i].reset();
     admitted_[i] = MutableBuffer();
     outstanding_[i].store(false, std::memory_order_release);
   }
+}
+
+void WeightStream::Restart(uint64_t step) {
   step_ = step;
   cursor_ = pinned_end_;
 }

@@ -51,11 +51,13 @@ class WeightStream {
   // Calls emit(extent) for each extent that has got its place in the ring now.
   void Admit(const std::function<void(uint32_t)>& emit);
 
-  // Starts the read of an admitted extent. `done` runs on an I/O thread once Arrived gives it.
-  void Read(uint32_t extent, std::function<void(const Status&)> done);
+  // Starts the read of an admitted extent. `done` runs on an I/O thread when it can be taken.
+  void Read(uint32_t extent, std::function<void()> done);
 
-  // The bytes of an extent whose read is done, or of a pinned one; a read one is given once.
-  BufferRef Take(uint32_t extent);
+  // The bytes of an extent whose read is done, or of a pinned one; a read one is given once. An
+  // extent that could not be read is an error here, in the step that needs it, and not earlier: the
+  // step before it may still end well.
+  Result<BufferRef> Take(uint32_t extent);
   bool IsPinned(uint32_t extent) const { return extent < pinned_end_; }
 
   void Allow(uint64_t step) { allowed_step_.store(step); }
@@ -65,8 +67,10 @@ class WeightStream {
   Traffic trunk(uint64_t step) const;
   Traffic head(uint64_t step) const;
 
-  // After a step that did not end well and once nothing is in flight: forgets what arrived and
-  // starts again with the first extent of `step`.
+  // After a step that did not end well, paused and with nothing in flight: Drop forgets what
+  // arrived, which gives bytes back to the ring and so wakes admission once more; when that has
+  // come to rest Restart begins again with the first extent of `step`.
+  void Drop();
   void Restart(uint64_t step);
   void Pause(bool paused) { paused_.store(paused); }
 
@@ -85,6 +89,7 @@ class WeightStream {
   const uint64_t depth_;
   uint32_t pinned_end_ = 0;
   std::vector<BufferRef> held_;                 // [extents] pinned, or arrived and not yet taken
+  std::vector<std::unique_ptr<Error>> failed_;  // [extents] arrived without its bytes
   std::vector<MutableBuffer> admitted_;         // [extents] place in the ring until the read starts
   std::vector<std::atomic<bool>> outstanding_;  // [extents] admitted and not yet taken
 

@@ -1,11 +1,11 @@
 #include "models/k3/weights/experts.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <semaphore>
+
+#include <gtest/gtest.h>
 
 #include "runtime/memory/region.h"
 #include "tests/models/k3/tiny_model.h"

@@ -1,10 +1,10 @@
 #include "models/k3/weights/meeting.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <semaphore>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "runtime/memory/region.h"
 #include "tests/models/k3/tiny_model.h"
@@ -12,8 +12,8 @@
 namespace penstock::k3 {
 namespace {
 
-// Whatever comes first, the rows of every extent are sent exactly once, and their bytes go back to the
-// ring with the last block.
+// Whatever comes first, the rows of every extent are sent exactly once, and their bytes go back to
+// the ring with the last block.
 TEST(Meeting, EveryRowIsSentOnceInAnyOrderOfArrival) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -26,7 +26,7 @@ TEST(Meeting, EveryRowIsSentOnceInAnyOrderOfArrival) {
   const auto extents = static_cast<uint32_t>(tiny.pass->extents().size());
   stream.Admit([&](uint32_t extent) {
     std::binary_semaphore done{0};
-    stream.Read(extent, [&](const Status&) { done.release(); });
+    stream.Read(extent, [&] { done.release(); });
     done.acquire();
     events.push_back(extent);
   });
@@ -37,9 +37,9 @@ TEST(Meeting, EveryRowIsSentOnceInAnyOrderOfArrival) {
   std::vector<Block> blocks;
   for (const uint32_t event : events) {
     if (event < extents) {
-      meeting.Arrived(event, blocks);
+      ASSERT_TRUE(meeting.Arrived(event, blocks).has_value());
     } else {
-      meeting.InputReady(event - extents, blocks);
+      ASSERT_TRUE(meeting.InputReady(event - extents, blocks).has_value());
     }
   }
   std::set<std::pair<uint32_t, uint32_t>> rows;
@@ -85,6 +85,14 @@ TEST(Meeting, ExpertsWaitForTheLatentOfTheirOwnLayer) {
   expert.visit = 8;
   meeting.Arrived(expert, ready);
   EXPECT_TRUE(ready.empty()) << "the next layer's input is not";
+
+  // A step that is tried again visits the same layer: what was ready in the first attempt is not.
+  meeting.Reset();
+  expert.visit = 7;
+  meeting.Arrived(expert, ready);
+  EXPECT_TRUE(ready.empty());
+  meeting.LatentReady(7, ready);
+  EXPECT_EQ(ready.size(), 1u) << "what waited before the reset is forgotten";
 }
 
 }  // namespace

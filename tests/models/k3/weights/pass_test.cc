@@ -33,7 +33,8 @@ TEST(Pass, LayersFollowEachOtherAndTheHeadIsLast) {
   EXPECT_EQ(tiny.pass->FirstExtentOf(0), 0u);
   EXPECT_EQ(tiny.pass->FirstExtentOf(layers + 1), tiny.pass->extents().size());
   for (size_t layer = 0; layer <= layers; ++layer) {
-    for (uint32_t i = tiny.pass->FirstExtentOf(layer); i < tiny.pass->FirstExtentOf(layer + 1); ++i) {
+    for (uint32_t i = tiny.pass->FirstExtentOf(layer); i < tiny.pass->FirstExtentOf(layer + 1);
+         ++i) {
       EXPECT_EQ(tiny.pass->ProductOf(tiny.pass->extents()[i]).layer, layer);
       EXPECT_EQ(tiny.pass->extents()[i].extent.tag, layer);
     }
