@@ -1,9 +1,13 @@
 #include "models/k3/census/census.h"
 
 #include <filesystem>
+#include <fstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "models/k3/synth/layout.h"
 #include "models/k3/synth/synth.h"
 #include "tests/io/safetensors/shard.h"
 
@@ -17,6 +21,42 @@ constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
 
 uint64_t BytesOf(const CensusCounts& counts, CensusKind kind) {
   return counts[static_cast<size_t>(kind)].bytes;
+}
+
+SynthOptions Release() {
+  SynthOptions o;
+  o.layers = 93;
+  o.hidden = 7168;
+  o.vocab = 163840;
+  o.context = 1048576;
+  o.kda_heads = o.mla_heads = 96;
+  o.kda_width = o.nope = o.value = 128;
+  o.rope = 64;
+  o.q_rank = 1536;
+  o.kv_rank = 512;
+  o.dense_width = 33792;
+  o.experts = 896;
+  o.top_k = 16;
+  o.latent = 3584;
+  o.expert_width = 3072;
+  o.residual_block = 12;
+  return o;
+}
+
+// A safetensors file of the right size whose data occupies no blocks.
+void WriteSparse(const std::string& path, const std::vector<SynthTensor>& tensors) {
+  std::string json;
+  uint64_t at = 0;
+  for (const SynthTensor& tensor : tensors) {
+    json += json.empty() ? '{' : ',';
+    json += fmt::format(R"("{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", tensor.name,
+                        io::DtypeName(tensor.dtype), fmt::join(tensor.dims, ","), at,
+                        at + tensor.bytes());
+    at += tensor.bytes();
+  }
+  const std::string header = io::ShardBytes(json + "}", "");
+  std::ofstream(path, std::ios::binary) << header;
+  ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(header.size() + at)), 0);
 }
 
 // Sums by hand for hidden 128, KDA 3 x 64, MLA 4 x (32 + 16, 32), ranks 64 and 48.
@@ -68,6 +108,30 @@ TEST(Census, CountsTheEmbeddedCheckpoint) {
   uint64_t tensors = 0;
   for (const CensusPattern& pattern : census->patterns) tensors += pattern.count.tensors;
   EXPECT_EQ(tensors, census->total.tensors);
+}
+
+// The release's shape as sparse files: real headers, no data. The sums are those of the published
+// index (1,560,860,324,864 bytes) without its vision tower (447,358,976 bf16 values).
+TEST(Census, AddsUpToTheRelease) {
+  const ScratchDirectory scratch;
+  const SynthOptions options = Release();
+  const auto config = SynthConfig(options);
+  ASSERT_TRUE(config) << config.error().message;
+  scratch.Write("config.json", *config);
+  const auto shape = ParseShape(*config, "config.json");
+  ASSERT_TRUE(shape);
+  const SynthLayout layout(*shape, "language_model.", true);
+  for (size_t shard = 0; shard < layout.shards(); ++shard) {
+    WriteSparse(scratch.File(layout.FileName(shard)), layout.Shard(shard));
+  }
+  const auto census = TakeCensus(scratch.path(), {});
+  ASSERT_TRUE(census) << census.error().message;
+  ASSERT_TRUE(census->model) << census->not_k3;
+  EXPECT_EQ(census->total.bytes, 1'560'860'324'864u - 2 * 447'358'976u);
+  EXPECT_EQ(census->model->step_trunk_bytes, 108'811'877'376u);
+  EXPECT_EQ(census->model->step_head_bytes, 2'348'853'248u);
+  EXPECT_EQ(census->model->step_expert_bytes, 25'829'572'608u);
+  EXPECT_EQ(census->model->step_row_bytes, 14'336u);
 }
 
 TEST(Census, CountsADirectoryThatIsNoK3) {
