@@ -10,7 +10,7 @@
 #include "ops/isa.h"
 #include "runtime/cpu/affinity.h"
 #include "runtime/machine/cgroup.h"
-#include "runtime/process.h"
+#include "runtime/process/process.h"
 
 namespace penstock::k3 {
 namespace {
