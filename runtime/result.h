@@ -28,7 +28,9 @@ struct Error {
 inline Error Failed(std::string message, int sys = 0) {
   return {ErrorCode::kFailed, std::move(message), sys, {}};
 }
-inline Error Refused(std::string message) { return {ErrorCode::kRefused, std::move(message), 0, {}}; }
+inline Error Refused(std::string message) {
+  return {ErrorCode::kRefused, std::move(message), 0, {}};
+}
 inline Error Unsound(std::string message, std::string where = {}) {
   return {ErrorCode::kUnsound, std::move(message), 0, std::move(where)};
 }
@@ -45,7 +47,7 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool has_value() const { return state_.index() == 0; }
@@ -101,7 +103,7 @@ using Status = Result<void>;
   declaration = std::move(temporary).value()
 
 // The same for an expression without a value.
-#define PENSTOCK_TRY_VOID(expression)                                                     \
-  do {                                                                                    \
+#define PENSTOCK_TRY_VOID(expression)                                                      \
+  do {                                                                                     \
     if (auto try_status = (expression); !try_status) return std::move(try_status).error(); \
   } while (false)

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "io/file.h"
-#include "models/k3/catalogue.h"
-#include "models/k3/options.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/options.h"
+#include "models/k3/config/shape.h"
+#include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/pass.h"
 #include "runtime/result.h"
 

@@ -1,11 +1,11 @@
 // The configuration of a model. A shape that is accepted must be usable as it stands: the layer
 // list covers every layer, and no product of widths overflows.
-// covers: models/k3/config models/k3/shape io/safetensors/names
+// covers: models/k3/config/ io/safetensors/names
 
 #include <cstdint>
 #include <string>
 
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "runtime/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

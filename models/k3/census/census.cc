@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "models/k3/catalogue.h"
+#include "models/k3/weights/catalogue.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/checkpoint.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "runtime/notice.h"
 #include "runtime/result.h"
 

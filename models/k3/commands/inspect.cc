@@ -4,8 +4,8 @@
 #include "io/options.h"
 #include "models/k3/census/census.h"
 #include "models/k3/census/tensor_list.h"
+#include "models/k3/config/options.h"
 #include "models/k3/engine.h"
-#include "models/k3/options.h"
 #include "runtime/options/command_line.h"
 
 namespace penstock::k3 {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "runtime/memory/region.h"
 #include "runtime/result.h"
 

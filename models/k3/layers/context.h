@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "models/k3/config/shape.h"
 #include "models/k3/layers/activations.h"
 #include "models/k3/layers/flow.h"
-#include "models/k3/shape.h"
 #include "models/k3/state/state.h"
 #include "models/k3/weights/resident.h"
 #include "ops/kernels/kernels.h"

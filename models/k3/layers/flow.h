@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "models/k3/weights/pass.h"
 
 namespace penstock::k3 {

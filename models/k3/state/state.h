@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "models/text/text_model.h"
 #include "runtime/memory/block_pool.h"
 #include "runtime/memory/buffer.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "io/safetensors/dtype.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "models/k3/synth/values.h"
 
 namespace penstock::k3 {

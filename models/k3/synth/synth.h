@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {

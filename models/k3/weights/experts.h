@@ -8,9 +8,9 @@
 
 #include "io/block_cache.h"
 #include "io/reader.h"
-#include "models/k3/catalogue.h"
+#include "models/k3/config/shape.h"
 #include "models/k3/layers/moe.h"
-#include "models/k3/shape.h"
+#include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/stream.h"
 
 namespace penstock::k3 {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/k3/catalogue.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
+#include "models/k3/weights/catalogue.h"
 
 namespace penstock::k3 {
 

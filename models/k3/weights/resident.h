@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "io/reader.h"
-#include "models/k3/catalogue.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
+#include "models/k3/weights/catalogue.h"
 #include "ops/kernels/kernels.h"
 #include "runtime/memory/region.h"
 #include "runtime/result.h"

@@ -1,24 +1,22 @@
-// Streaming, proven by the kernel's counters: a checkpoint three times as large as the budget, run by
-// the program itself, judged by what the kernel says of the process when it has ended.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
+// Streaming, proven by the kernel's counters: a checkpoint three times as large as the budget, run
+// by the program itself, judged by what the kernel says of the process when it has ended.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "io/checkpoint.h"
 #include "io/file.h"
-#include "models/k3/catalogue.h"
 #include "models/k3/synth/synth.h"
+#include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/pass.h"
 #include "runtime/size.h"
 
@@ -103,15 +101,24 @@ class DiskStreaming : public testing::Test {
 
   Ran Generate(size_t n, std::vector<std::string> more, uint64_t memory = Budget()) {
     const std::string events = directory_ + "/../penstock_events_" + std::to_string(getpid());
-    std::vector<std::string> arguments = {PENSTOCK_BINARY, "generate",
-                                          "-m",            directory_,
-                                          "--ids",         "5,6,7",
-                                          "-n",            std::to_string(n),
-                                          "-c",            "64",
-                                          "--memory",      std::to_string(memory),
-                                          "--ignore-eos",  "--output",
-                                          "ids",           "--force",
-                                          "--events",      events};
+    std::vector<std::string> arguments = {PENSTOCK_BINARY,
+                                          "generate",
+                                          "-m",
+                                          directory_,
+                                          "--ids",
+                                          "5,6,7",
+                                          "-n",
+                                          std::to_string(n),
+                                          "-c",
+                                          "64",
+                                          "--memory",
+                                          std::to_string(memory),
+                                          "--ignore-eos",
+                                          "--output",
+                                          "ids",
+                                          "--force",
+                                          "--events",
+                                          events};
     arguments.insert(arguments.end(), more.begin(), more.end());
     Ran ran = Spawn(std::move(arguments));
     std::ifstream lines(events);
@@ -175,8 +182,8 @@ TEST_F(DiskStreaming, TheDeviceMovesWhatTheFormulaSays) {
   Generate(1, {});  // Headers and tokens are in the page cache from here on.
   for (const char* engine : {"io_uring", "pread"}) {
     for (const size_t pinned : {size_t{0}, size_t{4}}) {
-      const std::vector<std::string> more = {"--ioengine", engine, "--pin", std::to_string(pinned),
-                                             "--expert-cache", "16M"};
+      const std::vector<std::string> more = {"--ioengine",           engine,           "--pin",
+                                             std::to_string(pinned), "--expert-cache", "16M"};
       const Ran few = Generate(2, more);
       const Ran many = Generate(6, more);
       ASSERT_EQ(few.exit_code, 0);

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "io/checkpoint.h"
 #include "io/file.h"
 #include "io/options.h"
 #include "io/reader.h"
-#include "models/k3/catalogue.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
+#include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/pass.h"
 
 namespace penstock::k3 {

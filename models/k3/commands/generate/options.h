@@ -3,7 +3,7 @@
 #include <string>
 
 #include "io/options.h"
-#include "models/k3/options.h"
+#include "models/k3/config/options.h"
 #include "models/text/generate.h"
 #include "models/text/sampler.h"
 #include "runtime/options/options.h"

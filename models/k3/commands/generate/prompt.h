@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/k3/commands/generate/options.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "models/text/tokenizer.h"
 #include "runtime/notice.h"
 #include "runtime/result.h"

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-#include "models/k3/catalogue.h"
+#include "models/k3/weights/catalogue.h"
 #include "tests/io/safetensors/shard.h"
 #include "tests/models/k3/oracle/reference_model.h"
 

@@ -1,4 +1,4 @@
-#include "models/k3/options.h"
+#include "models/k3/config/options.h"
 
 #include <gtest/gtest.h>
 

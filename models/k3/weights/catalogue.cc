@@ -1,4 +1,4 @@
-#include "models/k3/catalogue.h"
+#include "models/k3/weights/catalogue.h"
 
 #include <span>
 #include <string_view>

@@ -14,7 +14,7 @@
 #include "io/safetensors/identity.h"
 #include "io/safetensors/names.h"
 #include "io/safetensors/regular_file.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 
 namespace penstock::k3 {
 namespace {

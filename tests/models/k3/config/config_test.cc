@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/safetensors/regular_file.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "tests/io/safetensors/shard.h"
 
 namespace penstock::k3 {

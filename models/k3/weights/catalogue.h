@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/checkpoint.h"
-#include "models/k3/shape.h"
+#include "models/k3/config/shape.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {

@@ -1,0 +1,29 @@
+#pragma once
+
+// penstock::k3: Kimi K3, from the shards of a checkpoint to logits. The one place where files,
+// arithmetic, the graph and text meet.
+//
+//   config/    the numbers of a checkpoint (Shape), and the options of a run
+//   weights/   what is read: the catalogue of tensors, the order of use (Pass), the stream through
+//   the
+//              ring, the cache of routed experts, and the meeting of weights with their inputs
+//   state/     versions of a sequence, immutable and sharing what did not change
+//   layers/    the arithmetic of one position, and its dataflow as bookkeeping alone (Flow)
+//   planner.h  shares the memory budget out, before anything is allocated
+//   pipeline.h the graph of one step: start reading here
+//   engine.h   opens a checkpoint and answers as a text::TextModel
+//   census/    what a directory of safetensors files holds; synth/ writes a random checkpoint
+//   commands/  the command line, thin
+//
+// A step in five sentences. The weights side admits the extents of a pass into a byte ring in order
+// of use, as far ahead as their bytes fit, also over the end of the step. An extent that has
+// arrived meets the input of its product, and whichever comes second sends row blocks of about a
+// MiB to the cores. When the last rows of a product are in place, `advance` starts what that makes
+// possible. The router's choice sends for experts, which come from the cache or from the device,
+// are applied as they arrive and added in the router's order. `commit` ends the step: its state is
+// a new version, and the one before it stays readable as long as somebody holds it.
+//
+// Nothing here may change a bit of the result with a tuning option: threads split rows, never a
+// sum, and nothing is added in order of arrival.
+
+#include "models/k3/engine.h"
