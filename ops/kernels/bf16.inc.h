@@ -7,7 +7,7 @@
 //   matvec_bf16_transposed  every column on its own, from +0, rows in ascending order by FMA.
 // So neither depends on how many rows or positions are worked on together.
 
-constexpr size_t kNearBytes = 2048;                // Prefetch within the tile's own rows,
+constexpr size_t kNearBytes = 2048;               // Prefetch within the tile's own rows,
 constexpr size_t kTileBytes = size_t{256} << 10;  // or the next tile, while two fit a cache.
 constexpr size_t kBandBytes = size_t{256} << 10;
 

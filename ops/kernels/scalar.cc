@@ -1,3 +1,4 @@
+#define PENSTOCK_LANES_IN_MEMORY
 #include "ops/kernels/lanes.h"
 
 namespace penstock::ops {
