@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "graph/handover.h"
+#include "runtime/cpu/subnormals.h"
 
 namespace penstock::graph {
 
@@ -21,6 +22,7 @@ class Arena::Pinning : public oneapi::tbb::task_scheduler_observer {
 
   void on_scheduler_entry(bool is_worker) override {
     Handover::Take();
+    KeepSubnormals();      // Before any arithmetic on this thread.
     if (is_worker) Pin();  // `execute` brings the caller in; its affinity is not ours.
     Handover::Give();
   }

@@ -21,9 +21,10 @@ std::string Picture::Dot(bool times) const {
   for (const NodeFacts& node : nodes_) {
     std::string label = node.name;
     if (node.width != 0) label += fmt::format("\\nwidth {}", node.width);
-    if (times) {
-      label += fmt::format("\\n{} messages, {:.1f} ms", node.messages.load(),
-                           static_cast<double>(node.busy_ns.load()) * 1e-6);
+    if (times && node.shape != "ellipse")
+      label += fmt::format("\\n{} messages", node.messages.load());
+    if (times && node.shape == "box") {
+      label += fmt::format(", {:.1f} ms", static_cast<double>(node.busy_ns.load()) * 1e-6);
     }
     out += fmt::format("  \"{}\" [shape={}, label=\"{}\"];\n", node.name, node.shape, label);
   }

@@ -60,6 +60,8 @@ void RunBody(NodeFacts& node, Graph& graph, Work&& work) {
     work();
   } catch (const std::exception& stray) {
     graph.outcome().Fail(Failed("stage " + node.name + " failed: " + stray.what()));
+  } catch (...) {
+    graph.outcome().Fail(Failed("stage " + node.name + " failed"));
   }
   node.messages.fetch_add(1, std::memory_order_relaxed);
   node.busy_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
@@ -127,9 +129,10 @@ class Reply {
   explicit Reply(Gateway& gateway) : gateway_(&gateway) { gateway_->reserve_wait(); }
 
   // Exactly once, on any thread.
-  void operator()(const Out& message) const {
+  void operator()(Out message) const {
     gateway_->try_put(message);
-    gateway_->release_wait();  // Last: from here on the graph may be gone.
+    message = Out();           // What it refers to is the graph's from now on,
+    gateway_->release_wait();  // which may be gone behind this line.
   }
 
  private:

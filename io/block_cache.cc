@@ -24,11 +24,12 @@ void BlockCache::Drop(Slot slot) {
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = slots_[slot];
-    if (--entry.references > 0) return;
-    // A block without content goes to the front: it is the first to be reused.
-    const auto where = entry.phase == Phase::kReady ? idle_.end() : idle_.begin();
-    if (entry.phase != Phase::kReady) entry.phase = Phase::kFree;
-    entry.place = idle_.insert(where, slot);
+    if (--entry.references == 0) {
+      // A block without content goes to the front: it is the first to be reused.
+      const auto where = entry.phase == Phase::kReady ? idle_.end() : idle_.begin();
+      if (entry.phase != Phase::kReady) entry.phase = Phase::kFree;
+      entry.place = idle_.insert(where, slot);
+    }
   }
   if (on_release_) on_release_();
 }
@@ -58,7 +59,7 @@ void BlockCache::Publish(Key key, Slot slot) {
   Entry& entry = slots_[slot];
   PENSTOCK_CHECK(entry.key == key && entry.phase == Phase::kFilling && entry.references > 0);
   entry.phase = Phase::kReady;
-  ready_.emplace(key, slot);
+  PENSTOCK_CHECK(ready_.emplace(key, slot).second);
 }
 
 void BlockCache::Discard(Key key, Slot slot) {

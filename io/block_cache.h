@@ -16,8 +16,7 @@ namespace penstock::io {
 // A cache of blocks of one size in one range of memory, least recently used first out.
 //
 // Invariants:
-//  1. A block is *filling* (reserved, one writer), *ready* (readable) or free. Only ready blocks
-//  are
+//  1. A block is *filling* (reserved, one writer), *ready* (readable) or free. Only ready blocks are
 //     found by Find.
 //  2. A block that somebody holds a reference to is never reused: to pin is to hold.
 //  3. Reserve succeeds whenever fewer blocks are held than there are slots.
@@ -53,8 +52,8 @@ class BlockCache {
   // The block of `key` could not be filled: the slot becomes free when its last reference drops.
   void Discard(Key key, Slot slot);
 
-  // Called when the last reference to a slot has dropped, on the thread that dropped it, outside
-  // the lock: once for each time a slot went from free or idle to held. Set before the first use.
+  // Called once for each Find or Reserve that gave a block, when its last reference has dropped, on
+  // the thread that dropped it, outside the lock. Set before the first use.
   void OnRelease(std::function<void()> on_release) { on_release_ = std::move(on_release); }
 
   size_t slots() const { return slots_.size(); }

@@ -66,14 +66,12 @@ Result<uint32_t> DirectAlignment(int fd) {
 // Switches the file to direct reads and tries one. On an error it is back as it was.
 Status MakeDirect(File* file, const TestRead& test_read) {
   PENSTOCK_TRY(const uint32_t alignment, DirectAlignment(file->fd));
+  PENSTOCK_TRY(const MutableBuffer buffer, AllocateBuffer(alignment));
   if (fcntl(file->fd, F_SETFL, O_DIRECT) != 0) {
     return Failed(fmt::format("O_DIRECT was refused: {}", Reason(errno)));
   }
   int sys = 0;
-  if (file->bytes > 0) {
-    PENSTOCK_TRY(const MutableBuffer buffer, AllocateBuffer(alignment));
-    sys = test_read(file->fd, buffer.data(), alignment);
-  }
+  if (file->bytes > 0) sys = test_read(file->fd, buffer.data(), alignment);
   if (sys != 0) {
     fcntl(file->fd, F_SETFL, 0);
     return Failed(fmt::format("a test read failed: {}", Reason(sys)));

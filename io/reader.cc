@@ -44,7 +44,7 @@ Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options, FileSet fil
   setup.notice = notice;
   if (!options.cpus_io.empty()) {
     PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
-    PENSTOCK_TRY(setup.cpus, ChooseCpus("cpus-io", options.cpus_io, allowed));
+    PENSTOCK_TRY(setup.cpus, ChooseCpus("--cpus-io", options.cpus_io, allowed));
   }
   PENSTOCK_TRY(std::unique_ptr<Engine> engine, MakeEngine(options, setup, tag_name));
   return QueuedReader::Make(std::move(owned_files), std::move(engine), options.bs.bytes, window,

@@ -14,13 +14,14 @@
 namespace penstock::io {
 
 using FileId = uint32_t;
+inline constexpr uint32_t kNoTag = ~uint32_t{0};
 
 // A range of bytes of one file, as stored: what a tensor, a row block or a stripe is on disk.
 struct Extent {
   FileId file = 0;
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  uint32_t tag = 0;  // The caller's own number, for the selectors of --fault; reads ignore it.
+  uint32_t tag = kNoTag;  // The caller's own number, for the selectors of --fault; reads ignore it.
 };
 
 // The order in which waiting reads go to the device. Demanded reads are submitted at once; the

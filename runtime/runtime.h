@@ -9,8 +9,7 @@
 //                                JSON in and out, help and the head of every result are made of
 //                                rows.
 //   memory/                      Who may write and who may read a piece of memory, regions backed
-//   by
-//                                2 MiB pages, the ring of bytes.
+//                                by 2 MiB pages, the ring of bytes.
 //   cpu/                         CPU lists, the inherited set, pinning, short time slices.
 //   machine/                     What the machine is and allows: cgroup limits, the block device
 //                                below a path, the facts that stand in a result's head.

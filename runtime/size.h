@@ -47,4 +47,9 @@ Result<Duration> ParseDuration(std::string_view text);
 // The shortest spelling that ParseDuration reads back to the same value: "5ms", "1500us".
 std::string FormatDuration(Duration duration);
 
+// The smallest multiple of `unit` that is not below `value`. unit > 0; the result must fit.
+constexpr uint64_t RoundUp(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
 }  // namespace penstock

@@ -312,6 +312,7 @@ void UringEngine::PrepareRead(io_uring_sqe* sqe, unsigned slot) {
 // somebody queues one.
 void UringEngine::Enter() {
   if (broken_ != 0) {
+    io_uring_get_events(&ring_);  // A deferring ring posts completions only when it is asked to.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return;
   }

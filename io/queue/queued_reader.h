@@ -24,8 +24,7 @@ namespace penstock::io {
 // Invariants (besides those of Reader):
 //  1. A piece waits in the scheduler, or is submitted (with the engine, or in the delay line after
 //     -EAGAIN), or is gone. Its ticket and its cookie are one number.
-//  2. A request lives until none of its pieces waits or is submitted; only then `done` is called,
-//  so
+//  2. A request lives until none of its pieces waits or is submitted; only then `done` is called, so
 //     its buffer outlives every write of the engine.
 //  3. The first error of a request wins; its waiting pieces leave the scheduler.
 //  4. The buffer of a failed request is dropped before `done`, and nothing is touched after it: a

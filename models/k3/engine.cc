@@ -1,6 +1,8 @@
 #include "models/k3/engine.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -11,13 +13,10 @@
 #include "runtime/cpu/affinity.h"
 #include "runtime/machine/cgroup.h"
 #include "runtime/process/process.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
-
-uint64_t RoundUp(uint64_t bytes, uint64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 // The budget and who set it.
 Status FillBudget(const PipelineOptions& options, MemoryNeeds& needs) {
@@ -38,6 +37,13 @@ uint64_t TotalBytes(const io::FileSet& files) {
   uint64_t bytes = 0;
   for (const io::File& file : files.files()) bytes += file.bytes;
   return bytes;
+}
+
+// One for each CPU of the set, and no more than the cgroup's quota can run.
+size_t DefaultThreads(const CpuSet& cpus) {
+  const std::optional<double> quota = ReadCgroupLimits().cpus;
+  if (!quota) return cpus.size();
+  return std::clamp<size_t>(static_cast<size_t>(std::ceil(*quota)), 1, cpus.size());
 }
 
 size_t EmbedRowBytes(const Catalogue& catalogue, size_t alignment) {
@@ -65,6 +71,7 @@ Status Engine::OpenCheckpoint(const std::string& directory, const Notice& notice
 
 Status Engine::Allocate(size_t context, const PipelineOptions& options,
                         const io::IoOptions& io_options, const Notice& notice) {
+  pass_ = std::make_unique<Pass>(Pass::Build(*catalogue_, config_.shape, options.extent.bytes));
   malloc_trim(0);  // The checkpoint's tables are gone: what they took is not the run's.
   MemoryNeeds needs;
   needs.context = context_positions_ = context;
@@ -72,7 +79,6 @@ Status Engine::Allocate(size_t context, const PipelineOptions& options,
   PENSTOCK_TRY(const io::DirectMode direct, io::ParseDirectMode(io_options.direct));
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(catalogue_->files(), direct, notice));
   if (io_options.ioengine == "memory") needs.image_bytes = TotalBytes(files);
-  pass_ = std::make_unique<Pass>(Pass::Build(*catalogue_, config_.shape, options.extent.bytes));
   PENSTOCK_TRY(plan_, PlanMemory(needs, options, *catalogue_, config_.shape, *pass_, files));
 
   const size_t alignment = files.Alignment();
@@ -109,7 +115,7 @@ Status Engine::Allocate(size_t context, const PipelineOptions& options,
 Status Engine::Start(const PipelineOptions& options) {
   PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
   PENSTOCK_TRY(const CpuSet cpus, ChooseCpus("--cpus-compute", options.cpus_compute, allowed));
-  const size_t threads = options.threads != 0 ? options.threads : cpus.size();
+  const size_t threads = options.threads != 0 ? options.threads : DefaultThreads(cpus);
   const bool pin = !options.cpus_compute.empty();
   arena_ = std::make_unique<graph::Arena>(
       threads, pin ? std::vector<int>(cpus.cpus.begin(), cpus.cpus.end()) : std::vector<int>());

@@ -46,7 +46,6 @@ class Engine : public text::TextModel {
   const MemoryPlan& plan() const { return plan_; }
   std::string PlanTable() const { return plan_.Table(); }
   std::string GraphDot(bool with_times) const { return pipeline_->Dot(with_times); }
-  io::ReaderCounters reader_counters() const { return reader_->counters(); }
   size_t workers_seen() const { return arena_->workers_seen(); }
 
   // One line: engine, kernels, threads, ring and cache.
@@ -68,7 +67,7 @@ class Engine : public text::TextModel {
   size_t context_positions_ = 0;
 
   // Below: the order of destruction is the reverse of this one.
-  HugeRegion memory_;  // Ring, cache, pins and the embedding row, in this order.
+  HugeRegion memory_;  // Ring, cache and the embedding row, in this order.
   HugeRegion pinned_memory_;
   std::unique_ptr<ByteRing> ring_;
   std::unique_ptr<BlockPool> embed_rows_;

@@ -27,7 +27,8 @@ struct Arrival {
   ReadyExpert expert;
 };
 struct Wanted {
-  uint64_t visit = 0;
+  uint64_t attempt = 0;  // Of a step; one that failed may be tried again.
+  uint32_t layer = 0;
   uint32_t rank = 0;
   uint32_t expert = 0;
 };

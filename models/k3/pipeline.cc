@@ -141,8 +141,7 @@ bool Pipeline::Failed(const Status& status) {
   return true;
 }
 
-// --- weights
-// ----------------------------------------------------------------------------------------
+// --- weights ---
 
 void Pipeline::WakeAdmission() {
   if (!wake_pending_.exchange(true)) admit_.Put(Wake{});
@@ -164,14 +163,15 @@ void Pipeline::Read(const Extent& extent, graph::Reply<Arrival> reply) {
 void Pipeline::Fetch(const Wanted& wanted, graph::Reply<Arrival> reply) {
   Arrival arrival;
   arrival.kind = Arrival::Kind::kExpert;
-  arrival.expert.visit = wanted.visit;
+  arrival.expert.visit = Visit(wanted.attempt, wanted.layer);
   arrival.expert.rank = wanted.rank;
-  if (Over()) {  // Left over from a step that has ended: nothing is read, no slot is taken.
+  // Left over from a step that has ended: nothing is read, no slot is taken.
+  if (Over() || wanted.attempt != attempt_.load()) {
     credits_.Return();
     arrival.failed = true;
-    return reply(arrival);
+    return reply(std::move(arrival));
   }
-  s_.experts.Demand(context_.layer, wanted.expert,
+  s_.experts.Demand(wanted.layer, wanted.expert,
                     [this, arrival, reply](Result<ExpertWeights> weights) mutable {
                       if (weights) {
                         arrival.expert.weights = std::move(weights).value();
@@ -179,8 +179,7 @@ void Pipeline::Fetch(const Wanted& wanted, graph::Reply<Arrival> reply) {
                         arrival.failed = true;
                         graph_.outcome().Fail(weights.error());
                       }
-                      const Arrival last = std::move(arrival);
-                      reply(last);
+                      reply(std::move(arrival));
                     });
 }
 
@@ -217,8 +216,7 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
   met_experts_.clear();
 }
 
-// --- arithmetic
-// -------------------------------------------------------------------------------------
+// --- arithmetic ---
 
 void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
   if (Over()) return;
@@ -272,7 +270,9 @@ void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
     graph_.outcome().Fail(penstock::Failed("the embedding row of an earlier step is still held"));
     return reply(Done{Event::kEmbedded, kNone, 0});
   }
-  s_.reader.Read(row, block->TakeFront(bytes), io::ReadClass::kDemanded,
+  MutableBuffer place = block->TakeFront(bytes);
+  block.reset();  // The block is free again when the read's reference drops, not this one.
+  s_.reader.Read(row, std::move(place), io::ReadClass::kDemanded,
                  [this, reply](Result<BufferRef> result) {
                    Done done{Event::kEmbedded, 0, 0};
                    if (!result) {
@@ -280,15 +280,16 @@ void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
                      done.index = kNone;
                    } else {
                      const BufferRef bits = std::move(*result);
+                     idle_.Enter(kOnEmbed);
                      context_.kernels.widen_bf16(reinterpret_cast<const uint16_t*>(bits.data()),
                                                  s_.embed.cols, context_.act.acc);
+                     idle_.Leave();
                    }
                    reply(done);
                  });
 }
 
-// --- what becomes possible
-// --------------------------------------------------------------------------
+// --- what becomes possible ---
 
 void Pipeline::Advance(const Done& done, AdvanceStage::Outputs& out) {
   if (Over() || done.index == kNone) return;
@@ -319,10 +320,11 @@ void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
       return out.Put<kToMeet>(arrival);
     case Action::kApplyExperts:
       arrival.kind = Arrival::Kind::kExpertInput;
-      arrival.expert.visit = Visit();
+      arrival.expert.visit = Visit(context_.attempt, context_.layer);
       return out.Put<kToMeet>(arrival);
     case Action::kWantExpert:
-      return out.Put<kToCredits>(Wanted{Visit(), next.index, context_.act.chosen[next.index]});
+      return out.Put<kToCredits>(Wanted{context_.attempt, static_cast<uint32_t>(context_.layer),
+                                        next.index, context_.act.chosen[next.index]});
     case Action::kKda:
       return SendHeads(out);
     case Action::kMix:
@@ -368,14 +370,14 @@ void Pipeline::Commit() {
   graph_.outcome().Finish();
 }
 
-// --- a step
-// -----------------------------------------------------------------------------------------
+// --- a step ---
 
 void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
   auto next = std::make_shared<SequenceState>(*before);
   next->consumed = before->consumed + 1;
   context_.before = std::move(before);
   context_.next = std::move(next);
+  attempt_.store(++context_.attempt);
   context_.residual_blocks = 0;
   context_.acc_empty = false;
   context_.layer = 0;
@@ -385,6 +387,8 @@ void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
   experts_before_ = s_.experts.traffic();
   hits_before_ = s_.experts.hits();
   misses_before_ = s_.experts.misses();
+  ring_stops_before_ = s_.stream.stops(WeightStream::Bound::kByRing);
+  depth_stops_before_ = s_.stream.stops(WeightStream::Bound::kByDepth);
   idle_.Begin();
 }
 
@@ -450,6 +454,8 @@ void Pipeline::TakeStats() {
   stats_.reads = trunk.reads + head.reads + embed_.reads + experts.reads - experts_before_.reads;
   stats_.expert_hits = s_.experts.hits() - hits_before_;
   stats_.expert_misses = s_.experts.misses() - misses_before_;
+  stats_.stopped_by_ring = s_.stream.stops(WeightStream::Bound::kByRing) - ring_stops_before_;
+  stats_.stopped_by_depth = s_.stream.stops(WeightStream::Bound::kByDepth) - depth_stops_before_;
   stats_.stall_ns = {{"embed", idle_.idle_ns(kOnEmbed)},
                      {"trunk", idle_.idle_ns(kOnTrunk)},
                      {"expert", idle_.idle_ns(kOnExpert)},

@@ -51,6 +51,8 @@ struct StepStats {
   uint64_t reads = 0;         // Extents.
   uint64_t expert_hits = 0;
   uint64_t expert_misses = 0;
+  uint64_t stopped_by_ring = 0;  // How often the read-ahead stopped, by what bound it.
+  uint64_t stopped_by_depth = 0;
   std::vector<std::pair<std::string, uint64_t>> stall_ns;  // Nothing ran, by what ended the wait.
 };
 
@@ -64,8 +66,7 @@ struct StepStats {
 //     |                 | `--> attend ------. |         '----------- advance <-- done,
 //     |                 `--> product ------. ||          |  |  |  |               from every stage
 //     |                                    v vv          |  |  |  `--> commit
-//     '--- bytes come home when the      (advance)       |  |  `--> mix, gate, activate, combine,
-//     ...
+//     '--- bytes come home when the      (advance)       |  |  `--> mix, gate, activate, ...
 //          last reference drops                          |  `--> kda heads
 //                                                        `--> choose --> credits --> fetch --> meet
 //
@@ -139,7 +140,10 @@ class Pipeline {
   void BeginStep(std::shared_ptr<const SequenceState> before);
   void Recover();
   void TakeStats();
-  uint64_t Visit() const { return context_.step * (context_.shape.layers + 1) + context_.layer; }
+  // A number for one layer of one attempt at a step.
+  uint64_t Visit(uint64_t attempt, size_t layer) const {
+    return attempt * (context_.shape.layers + 1) + layer;
+  }
   bool Over() { return graph_.outcome().over(); }
   bool Failed(const Status& status);  // Ends the run with the status's error, if it has one.
 
@@ -154,11 +158,15 @@ class Pipeline {
   std::atomic<bool> wake_pending_{false};
   std::atomic<bool> more_{true};
   std::atomic<bool> cancel_{false};
+  std::atomic<uint64_t> attempt_{
+      0};                 // context_.attempt, for stages that may run between two steps.
   bool recover_ = false;  // The last step did not end well: what it left must go first.
   uint64_t begin_ns_ = 0;
   Traffic experts_before_;
   uint64_t hits_before_ = 0;
   uint64_t misses_before_ = 0;
+  uint64_t ring_stops_before_ = 0;
+  uint64_t depth_stops_before_ = 0;
   Traffic embed_;
   StepStats stats_;
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "io/options.h"
 #include "models/k3/layers/activations.h"
 #include "models/k3/state/state.h"
 #include "models/k3/weights/experts.h"
@@ -15,14 +16,10 @@ namespace {
 
 // Eight times the 8 MiB that keep a device busy: a ring of so many held 0.997 of the rate of a
 // 7 GB/s source, one of three windows 0.975.
-constexpr uint64_t kDefaultRingBytes = 64 * kMiB;
+constexpr uint64_t kDefaultRingBytes = 8 * io::kDefaultWindowBytes;
 
 // Threads, their stacks, TBB and the rings of the kernel, which come after the measurement.
 constexpr uint64_t kThreadsBytes = 6 * kMiB;
-
-uint64_t RoundUp(uint64_t bytes, uint64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 class Planner {
  public:

@@ -12,10 +12,10 @@
 // version of a sequence (StateRef) and the logits that follow it, are all that passes through.
 //
 //   text_model.h   TextModel, State, StepResult
-//   tokenizer.h    Tokenizer: text to ids and back to bytes; control tokens only from trusted
-//   places encoding/      what the tokenizer is made of: vocabulary, pre-split, byte pair merging,
-//   UTF-8 detokenizer.h  Detokenizer: ids to complete UTF-8, one at a time sampler.h      Sampler:
-//   a pure function of (logits, seed, position), so that neither prompt
+//   tokenizer.h    Tokenizer: text to ids and back to bytes; control tokens only from trusted places
+//   encoding/      what the tokenizer is made of: vocabulary, pre-split, byte pair merging, UTF-8
+//   detokenizer.h  Detokenizer: ids to complete UTF-8, one at a time
+//   sampler.h      Sampler: a pure function of (logits, seed, position), so that neither prompt
 //                  chunks nor drafts nor a resumed run can move a choice
 //   generate.h     Generate: the loop around TextModel::Step, with its stop reasons
 //   token_ids.h    ids written as text

@@ -13,7 +13,8 @@ namespace penstock::text {
 using TokenId = uint32_t;
 
 // What a sequence has become after its tokens so far. Immutable: a version stays readable as long
-// as somebody holds it, so a draft is undone by dropping the references behind it.
+// as somebody holds it, so a draft is undone by dropping the references behind it. A model may
+// bound how many versions can be held at once; a Step beyond that fails and changes nothing.
 class State {
  public:
   virtual ~State() = default;
@@ -38,8 +39,8 @@ class TextModel {
   virtual StateRef EmptyState() const = 0;
   virtual Result<StepResult> Step(const StateRef& before, std::span<const TokenId> tokens) = 0;
   // Says whether another Step is expected after the next one. A model that reads weights ahead of
-  // the tokens stops at the end of the last expected step, so that a run reads no byte it does not
-  // use. True until told otherwise.
+  // the tokens stops at the end of the last expected step, so that a run which ends by its limits
+  // reads no byte it does not use. True until told otherwise.
   virtual void ExpectMore(bool more) = 0;
   // Makes a running Step, or the next one, return kCancelled soon.
   virtual void Cancel() = 0;

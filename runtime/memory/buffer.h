@@ -49,6 +49,7 @@ class MutableBuffer {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   explicit operator bool() const { return data_ != nullptr; }
+  const std::shared_ptr<void>& owner() const { return owner_; }
 
   BufferRef Freeze() && {
     return {std::exchange(data_, nullptr), std::exchange(size_, 0), std::move(owner_)};

@@ -30,7 +30,7 @@ constexpr uint64_t kMaxWidth = 1 << 20;
 constexpr uint64_t kMaxProduct = 1 << 24;  // Of heads and width, of shared experts and width.
 constexpr uint64_t kMaxCount = 1 << 16;    // Heads, experts.
 constexpr uint64_t kMaxTaps = 64;
-constexpr uint64_t kMaxContext = uint64_t{1} << 31;
+constexpr uint64_t kMaxContext = uint64_t{1} << 24;
 constexpr uint64_t kGroup = 32;  // Columns that share one MXFP4 scale.
 
 // Parses JSON and refuses a key that occurs twice in one object, which the library would resolve

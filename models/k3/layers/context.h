@@ -34,6 +34,7 @@ struct Context {
 
   // The step.
   uint64_t step = 0;
+  uint64_t attempt = 0;  // Counts failed steps too: never the same twice.
   std::shared_ptr<const SequenceState> before;
   std::shared_ptr<SequenceState> next;
   size_t residual_blocks = 0;  // Finished blocks in act.blocks.

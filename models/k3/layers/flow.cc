@@ -21,6 +21,12 @@ void Flow::Multiply(Role role, std::vector<Next>& next) {
   next.push_back({Action::kMultiply, product});
 }
 
+// The query and the cached row: latent attention needs both.
+void Flow::LatentInputReady(std::vector<Next>& next) {
+  PENSTOCK_CHECK(latent_inputs_left_ > 0);
+  if (--latent_inputs_left_ == 0) Multiply(Role::kMlaKvB, next);
+}
+
 void Flow::StartLayer(std::vector<Next>& next) {
   phase_ = Phase::kAttention;
   kda_inputs_left_ = 6;  // q, k, v, decay, beta, gate
@@ -69,8 +75,7 @@ void Flow::ProductDone(Role role, std::vector<Next>& next) {
     case Role::kMlaKvA:
       return next.push_back({Action::kAppendLatent});
     case Role::kMlaQB:
-      if (--latent_inputs_left_ == 0) Multiply(Role::kMlaKvB, next);
-      return;
+      return LatentInputReady(next);
     case Role::kMlaKvB:
     case Role::kMlaGate:
       return Join(gate_inputs_left_, {Action::kGate}, next);
@@ -129,8 +134,7 @@ void Flow::Advance(const Done& done, std::vector<Next>& next) {
     case Event::kQueryNormed:
       return Multiply(Role::kMlaQB, next);
     case Event::kLatentAppended:
-      if (--latent_inputs_left_ == 0) Multiply(Role::kMlaKvB, next);
-      return;
+      return LatentInputReady(next);
     case Event::kGated:
       return Multiply(Role::kMlaOut, next);
     case Event::kActivated:

@@ -75,6 +75,7 @@ class Flow {
   void InputReady(std::vector<Next>& next);
   void ProductDone(Role role, std::vector<Next>& next);
   void Multiply(Role role, std::vector<Next>& next);
+  void LatentInputReady(std::vector<Next>& next);
   void Combined(std::vector<Next>& next);
   // Counts one of several inputs down; appends the action at the last one.
   static void Join(size_t& left, Next then, std::vector<Next>& next);

@@ -3,18 +3,9 @@
 #include <cstdint>
 
 #include "models/k3/layers/context.h"
+#include "models/k3/weights/expert_view.h"
 
 namespace penstock::k3 {
-
-// The weights of one routed expert, MXFP4 as stored: w1 the gate, w3 the up, w2 the down matrix.
-struct ExpertView {
-  const uint8_t* w1_packed = nullptr;  // [F][L/2]
-  const uint8_t* w1_scale = nullptr;   // [F][L/32]
-  const uint8_t* w2_packed = nullptr;  // [L][F/2]
-  const uint8_t* w2_scale = nullptr;   // [L][F/32]
-  const uint8_t* w3_packed = nullptr;  // [F][L/2]
-  const uint8_t* w3_scale = nullptr;   // [F][L/32]
-};
 
 // mlp_gate = situ(mlp_gate, mlp_up), over `width` values: the dense layer or the shared experts.
 void ActivateMlp(Context& context, size_t width);

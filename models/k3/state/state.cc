@@ -4,16 +4,13 @@
 #include <cstring>
 
 #include "ops/attention.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
 
 constexpr size_t kBlockAlignment = 4096;
 constexpr size_t kVersions = 2;  // Sets of KDA blocks: the one read and the one written.
-
-size_t RoundUp(size_t bytes) {
-  return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
-}
 
 struct Sizes {
   size_t kda_block;
@@ -35,12 +32,13 @@ Sizes SizesOf(const Shape& shape, size_t context) {
   const size_t kda_layers = KdaLayers(shape);
   const size_t mla_layers = shape.layers - kda_layers;
   const size_t pages = (context + ops::kPagePositions - 1) / ops::kPagePositions;
-  return {RoundUp(LayoutOf(shape).bytes()),
-          // One more: the block of zeros that stands for every layer before the first token.
-          kda_layers * kVersions + 1,
-          RoundUp(ops::kPagePositions * (shape.kv_rank + shape.rope) * sizeof(float)),
-          // One more a layer: a version that branches copies the page it goes on from.
-          mla_layers * (pages + 1)};
+  return {
+      RoundUp(LayoutOf(shape).bytes(), kBlockAlignment),
+      // One more: the block of zeros that stands for every layer before the first token.
+      kda_layers * kVersions + 1,
+      RoundUp(ops::kPagePositions * (shape.kv_rank + shape.rope) * sizeof(float), kBlockAlignment),
+      // One more a layer: a version that branches copies the page it goes on from.
+      mla_layers * (pages + 1)};
 }
 
 }  // namespace
@@ -77,14 +75,14 @@ std::shared_ptr<const SequenceState> StateStore::Empty() {
 
 Result<MutableBuffer> StateStore::NewKdaBlock() {
   if (auto block = kda_pool_->Allocate()) return std::move(*block);
-  return Refused("no memory for another version of the state: more than " +
-                 std::to_string(kVersions) + " versions of a sequence are held");
+  return Failed("no memory for another version of the state: more than " +
+                std::to_string(kVersions) + " versions of a sequence are held");
 }
 
 Result<std::shared_ptr<LatentPage>> StateStore::NewPage() {
   auto block = page_pool_->Allocate();
   if (!block) {
-    return Refused(
+    return Failed(
         "no page left in the latent cache: more versions of a sequence are held than its "
         "context has room for");
   }

@@ -85,7 +85,7 @@ struct LayerTensors {
 
 // Where every tensor of the text model lies, each checked for presence, dtype and shape against
 // the config. Holds no names and no reference to the Checkpoint: that one can be dropped after
-// Build. 24 bytes per expert tensor; immutable afterwards, so any thread may read it.
+// Build. 32 bytes per expert tensor; immutable afterwards, so any thread may read it.
 //
 // Tensor names may carry the prefix of the multimodal wrapper ("language_model.") or not; one
 // checkpoint uses one form throughout. Tensors of the wrapper (vision) are ignored.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/check.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
@@ -47,10 +48,6 @@ Runs RunsOf(const ExpertTensors& expert) {
     }
   }
   return result;
-}
-
-size_t RoundUp(size_t bytes, size_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
 }
 
 }  // namespace
@@ -156,7 +153,9 @@ void Experts::Finish(const std::shared_ptr<Fetch>& fetch) {
   const ExpertView view = ViewOf(fetch->pointers);
   views_[fetch->slot] = view;
   cache_.Publish(fetch->key, fetch->slot);
-  fetch->arrived(ExpertWeights{view, std::move(fetch->place).Freeze().owner()});
+  ExpertWeights weights{view, fetch->place.owner()};
+  fetch->place = MutableBuffer();  // From here on the receiver's reference is the only one.
+  fetch->arrived(std::move(weights));
 }
 
 Traffic Experts::traffic() const { return {payload_.load(), device_.load(), reads_.load()}; }

@@ -9,9 +9,9 @@
 #include "io/block_cache.h"
 #include "io/reader.h"
 #include "models/k3/config/shape.h"
-#include "models/k3/layers/moe.h"
 #include "models/k3/weights/catalogue.h"
-#include "models/k3/weights/stream.h"
+#include "models/k3/weights/expert_view.h"
+#include "models/k3/weights/traffic.h"
 
 namespace penstock::k3 {
 
@@ -26,7 +26,8 @@ struct ExpertWeights {
 //
 // Invariants:
 //  1. Demand succeeds whenever fewer experts are held than the cache has slots: a Credit of as many
-//     as there are slots stands in front of it, and OnRelease is what returns a credit.
+//     as there are slots stands in front of it, and each hold that ends returns one through
+//     OnRelease.
 //  2. An expert that could not be read is an error, never zeros; its slot is free again.
 //  3. Adjacent tensors of an expert are read as one extent; the release stores all six adjacent.
 // Threads: Demand and the counters from any.
@@ -46,7 +47,7 @@ class Experts {
   // Calls `arrived` once: now when the cache has the expert, else on an I/O thread.
   void Demand(size_t layer, size_t expert, Arrived arrived);
 
-  // Called each time a slot is free to be used again. Set before the first Demand.
+  // Called once for each Demand, when what it held is dropped. Set before the first Demand.
   void OnRelease(std::function<void()> on_release) { cache_.OnRelease(std::move(on_release)); }
 
   size_t slots() const { return cache_.slots(); }

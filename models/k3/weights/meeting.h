@@ -22,7 +22,6 @@ struct Block {
 struct ReadyExpert {
   uint64_t visit = 0;  // Which layer of which step asked for it.
   uint32_t rank = 0;
-  bool failed = false;  // It could not be read; the run has the Error.
   ExpertWeights weights;
 };
 

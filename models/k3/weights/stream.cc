@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/read_now.h"
-#include "runtime/check.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 
@@ -19,27 +19,25 @@ WeightStream::WeightStream(const Pass& pass, size_t layers, io::Reader& reader, 
       admitted_(pass.extents().size()),
       outstanding_(pass.extents().size()) {}
 
-size_t WeightStream::PinnedBytes(const Pass& pass, uint32_t end,
-                                 const std::function<size_t(const io::Extent&)>& rounded,
-                                 size_t alignment) {
-  size_t bytes = 0;
-  for (uint32_t i = 0; i < end; ++i) {
-    bytes += (rounded(pass.extents()[i].extent) + alignment - 1) / alignment * alignment;
-  }
-  return bytes;
-}
-
 Status WeightStream::Pin(uint32_t end, std::byte* memory) {
   const size_t alignment = reader_.Alignment();
   for (uint32_t i = 0; i < end; ++i) {
     const io::Extent& extent = pass_.extents()[i].extent;
     const size_t bytes = reader_.BufferBytes(extent);
     PENSTOCK_TRY(held_[i], io::ReadInto(reader_, extent, MutableBuffer(memory, bytes, nullptr)));
-    memory += (bytes + alignment - 1) / alignment * alignment;
+    memory += RoundUp(bytes, alignment);
   }
   pinned_end_ = end;
   cursor_ = end;
   return {};
+}
+
+// One extent that waits is one stop, however often admission is woken meanwhile.
+void WeightStream::NoteStop(Bound bound) {
+  const uint64_t extent = step_ * pass_.extents().size() + cursor_ + 1;
+  if (stopped_at_ == extent) return;
+  stopped_at_ = extent;
+  stops_[static_cast<size_t>(bound)].fetch_add(1, std::memory_order_relaxed);
 }
 
 bool WeightStream::MayAdmit(uint32_t extent) {
@@ -47,12 +45,12 @@ bool WeightStream::MayAdmit(uint32_t extent) {
   if (outstanding_[extent].load(std::memory_order_acquire)) return false;
   const size_t layer = pass_.ProductOf(pass_.extents()[extent]).layer;
   if (depth_ != 0 && step_ * (layers_ + 1) + layer >= reached_.load() + depth_) {
-    stops_[static_cast<size_t>(Bound::kByDepth)].fetch_add(1, std::memory_order_relaxed);
+    NoteStop(Bound::kByDepth);
     return false;
   }
   auto place = ring_.Allocate(reader_.BufferBytes(pass_.extents()[extent].extent));
   if (!place) {
-    stops_[static_cast<size_t>(Bound::kByRing)].fetch_add(1, std::memory_order_relaxed);
+    NoteStop(Bound::kByRing);
     return false;
   }
   admitted_[extent] = std::move(*place);

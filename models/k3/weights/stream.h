@@ -10,31 +10,18 @@
 
 #include "io/reader.h"
 #include "models/k3/weights/pass.h"
+#include "models/k3/weights/traffic.h"
 #include "runtime/memory/byte_ring.h"
 
 namespace penstock::k3 {
-
-// Bytes that one step's weights took, by the step they were read for, not by when they were read.
-struct Traffic {
-  uint64_t payload = 0;
-  uint64_t device = 0;  // Rounded out to the alignment of the file.
-  uint64_t reads = 0;   // Extents.
-  void Add(const Traffic& other) {
-    payload += other.payload;
-    device += other.device;
-    reads += other.reads;
-  }
-};
 
 // The weights side: admits the extents of pass after pass into the ring, in order of use, while
 // they fit, ahead of the tokens and over the end of a step into the next one.
 //
 // Invariants:
-//  1. An extent is admitted for a step only after it was met in the step before: the ring never
-//  holds
+//  1. An extent is admitted for a step only after it was met in the step before: the ring never holds
 //     more than one pass, and an extent's number is enough to say what it is.
-//  2. Admission goes no further than the step given to Allow and the layer given to Reach plus
-//  depth.
+//  2. Admission goes no further than the step given to Allow and the layer given to Reach plus depth.
 //  3. Pinned extents are never admitted: their bytes are held for the whole run.
 // Threads: Admit on one thread at a time (a serial stage); the rest on any.
 class WeightStream {
@@ -42,11 +29,9 @@ class WeightStream {
   // `depth`: layers that may be in the ring, the one being computed counted; 0 for no bound.
   WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring, uint64_t depth);
 
-  // Reads the extents before `end` and holds them. Before the first Admit.
+  // Reads the extents before `end` and holds them. Before the first Admit. `memory` takes each of
+  // them rounded out, at multiples of the alignment: MemoryPlan::pinned_bytes.
   Status Pin(uint32_t end, std::byte* memory);
-  static size_t PinnedBytes(const Pass& pass, uint32_t end,
-                            const std::function<size_t(const io::Extent&)>& rounded,
-                            size_t alignment);
 
   // Calls emit(extent) for each extent that has got its place in the ring now.
   void Admit(const std::function<void(uint32_t)>& emit);
@@ -80,6 +65,7 @@ class WeightStream {
 
  private:
   bool MayAdmit(uint32_t extent);
+  void NoteStop(Bound bound);
   void Count(uint32_t extent);
 
   const Pass& pass_;
@@ -93,8 +79,9 @@ class WeightStream {
   std::vector<MutableBuffer> admitted_;         // [extents] place in the ring until the read starts
   std::vector<std::atomic<bool>> outstanding_;  // [extents] admitted and not yet taken
 
-  uint64_t step_ = 0;    // Of the next extent to admit,
-  uint32_t cursor_ = 0;  // and its number.
+  uint64_t stopped_at_ = 0;  // The extent, counted over all steps, that was last seen to wait.
+  uint64_t step_ = 0;        // Of the next extent to admit,
+  uint32_t cursor_ = 0;      // and its number.
   std::atomic<uint64_t> allowed_step_{0};
   std::atomic<uint64_t> reached_{0};
   std::atomic<bool> paused_{false};

@@ -66,6 +66,8 @@ Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes) {
                         {"reads", stats.reads},
                         {"expert_hits", stats.expert_hits},
                         {"expert_misses", stats.expert_misses},
+                        {"read_ahead_stops",
+                         {{"ring", stats.stopped_by_ring}, {"depth", stats.stopped_by_depth}}},
                         {"stall_ns", stalls},
                         {"rss", rss_bytes}});
 }

@@ -33,6 +33,8 @@ void RunTotals::Add(const text::StepRecord& step, const StepStats& stats) {
   reads_ += stats.reads;
   expert_hits_ += stats.expert_hits;
   expert_misses_ += stats.expert_misses;
+  stopped_by_ring_ += stats.stopped_by_ring;
+  stopped_by_depth_ += stats.stopped_by_depth;
   for (const auto& [name, ns] : stats.stall_ns) {
     const auto known = std::find_if(stall_ns_.begin(), stall_ns_.end(),
                                     [&](const auto& stall) { return stall.first == name; });
@@ -71,6 +73,7 @@ Json RunTotals::ToJson() const {
           {"reads", reads_},
           {"expert_hits", expert_hits_},
           {"expert_misses", expert_misses_},
+          {"read_ahead_stops", {{"ring", stopped_by_ring_}, {"depth", stopped_by_depth_}}},
           {"stall_ns", stalls}};
 }
 
@@ -108,6 +111,8 @@ std::string RunTotals::Table(uint64_t peak_rss_bytes) const {
   out += Row("experts in the cache",
              fmt::format("{} of {} uses, {:.1f} %", expert_hits_, expert_hits_ + expert_misses_,
                          100 * Ratio(static_cast<double>(expert_hits_), uses)));
+  out += Row("read-ahead stopped",
+             fmt::format("{} times by --ring, {} by --depth", stopped_by_ring_, stopped_by_depth_));
   return out + StallLines() + Row("peak resident", DescribeSize(peak_rss_bytes));
 }
 

@@ -67,7 +67,7 @@ TEST(State, PagesBeginAtTheirBoundaryAndRunOutWithASentence) {
   ASSERT_TRUE(store->AppendRow(pages, 2 * ops::kPagePositions).has_value()) << "the spare page";
   const auto none = store->AppendRow(pages, 3 * ops::kPagePositions);
   ASSERT_FALSE(none.has_value());
-  EXPECT_EQ(none.error().code, ErrorCode::kRefused);
+  EXPECT_EQ(none.error().code, ErrorCode::kFailed);
 }
 
 TEST(State, KdaBlocksRunOutWithASentenceAndComeBack) {
