@@ -1,5 +1,5 @@
 // Claim: MXFP4 weights are decoded in registers at least 4.5 times as fast as plain loops in double
-//   and 1.6 times as fast as an exact kernel that looks each code up in a table; four vectors in
+//   and 1.4 times as fast as an exact kernel that looks each code up in a table; four vectors in
 //   one pass give at least 1.7 times the positions a second of one.
 // Unit: bytes of codes and scales (17 for 32 weights) a second of one thread; `of_read` is the
 // share
