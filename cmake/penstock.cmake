@@ -72,7 +72,7 @@ function(penstock_test name folder)
       set(filter "${first}${rest}*:*/${first}${rest}*")
     endif()
     gtest_discover_tests(${target} TEST_FILTER "${filter}" TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
-                         TEST_LIST ${target}_${kind} PROPERTIES LABELS ${kind} TIMEOUT 300)
+                         TEST_LIST ${target}_${kind} PROPERTIES LABELS ${kind} TIMEOUT 900)
   endforeach()
 endfunction()
 

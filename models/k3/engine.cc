@@ -39,6 +39,9 @@ uint64_t TotalBytes(const io::FileSet& files) {
   return bytes;
 }
 
+// More take turns so long that the program does not stop within two seconds when asked to.
+constexpr size_t kMostThreadsPerCpu = 16;
+
 // One for each CPU of the set, and no more than the cgroup's quota can run.
 size_t DefaultThreads(const CpuSet& cpus) {
   const std::optional<double> quota = ReadCgroupLimits().cpus;
@@ -116,6 +119,10 @@ Status Engine::Start(const PipelineOptions& options) {
   PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
   PENSTOCK_TRY(const CpuSet cpus, ChooseCpus("--cpus-compute", options.cpus_compute, allowed));
   const size_t threads = options.threads != 0 ? options.threads : DefaultThreads(cpus);
+  if (threads > kMostThreadsPerCpu * cpus.size()) {
+    return Refused(fmt::format("--threads {} is more than {} for each of the {} CPUs that compute",
+                               threads, kMostThreadsPerCpu, cpus.size()));
+  }
   const bool pin = !options.cpus_compute.empty();
   arena_ = std::make_unique<graph::Arena>(
       threads, pin ? std::vector<int>(cpus.cpus.begin(), cpus.cpus.end()) : std::vector<int>());

@@ -66,7 +66,7 @@ Pipeline::Pipeline(const Services& services)
       append_latent_(Small("append latent", Event::kLatentAppended, AppendLatent)),
       gate_(Small("gate", Event::kGated, Always<GateAttended>)),
       activate_(Small("activate", Event::kActivated, ActivateLayer)),
-      choose_(Small("choose experts", Event::kChosen, Always<ChooseExperts>)),
+      choose_(Small("choose experts", Event::kChosen, ChooseExperts)),
       prepare_latent_(Small("prepare latent", Event::kLatentPrepared, Always<PrepareLatent>)),
       credits_(graph_, "cache slots", services.experts.slots()),
       fetch_(graph_, "fetch expert", [this](const Wanted& w, auto reply) { Fetch(w, reply); }),

@@ -64,6 +64,7 @@ RecordFile::RecordFile(RecordFile&& other) noexcept
       written_path_(std::move(other.written_path_)),
       fd_(std::exchange(other.fd_, -1)),
       replace_(other.replace_),
+      failed_(other.failed_),
       bytes_(other.bytes_) {}
 
 RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
@@ -71,6 +72,7 @@ RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
   std::swap(written_path_, other.written_path_);
   std::swap(fd_, other.fd_);
   std::swap(replace_, other.replace_);
+  std::swap(failed_, other.failed_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
@@ -81,6 +83,7 @@ RecordFile::~RecordFile() {
 
 Status RecordFile::Append(std::string_view record) {
   auto written = WriteAll(fd_, record, path_);
+  failed_ = failed_ || !written;
   if (written) {
     bytes_ += record.size();
   } else if (::ftruncate(fd_, static_cast<off_t>(bytes_)) == 0) {
@@ -94,6 +97,7 @@ Status RecordFile::Finish() {
   const int closed = ::close(std::exchange(fd_, -1));
   const int sys = errno;
   if (written_path_ == path_) return {};
+  if (failed_ && bytes_ != 0) return {};
   if (bytes_ == 0) {
     ::unlink(written_path_.c_str());
     return {};

@@ -28,7 +28,7 @@ class RecordFile {
   // Appends one record whole, or takes it back and fails.
   Status Append(std::string_view record);
   // Gives the file its name; nothing can be appended afterwards. Without a single record the
-  // partial file is removed instead.
+  // partial file is removed instead; after a failed Append it keeps the partial name.
   Status Finish();
 
  private:
@@ -43,6 +43,7 @@ class RecordFile {
   std::string written_path_;  // path_ itself for a device.
   int fd_ = -1;
   bool replace_ = false;
+  bool failed_ = false;
   uint64_t bytes_ = 0;  // Of whole records.
 };
 

@@ -15,7 +15,8 @@ const CommandLine kInspect{
     .name = "penstock inspect",
     .summary = "Shows what a directory of safetensors files holds, from its headers alone.",
     .positional = "model",
-    .examples = {"penstock inspect models/k3/tiny", "penstock inspect DIR --tensors | sort -k6n",
+    .examples = {"penstock inspect models/k3/tiny",
+                 "penstock inspect DIR --tensors | sort -t \"$(printf '\\t')\" -k6n",
                  "penstock inspect DIR --graph | dot -Tsvg > graph.svg"}};
 
 struct InspectOptions {

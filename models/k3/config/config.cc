@@ -152,6 +152,7 @@ Status ReadTower(const Section& text, Shape& shape) {
 
 // SiTU: a null beta means 1, a null linear beta leaves the up branch as it is; both keys are there.
 Status ReadActivation(const Section& text, Shape& shape) {
+  PENSTOCK_TRY_VOID(text.IsIfThere("model_type", "kimi_linear"));
   PENSTOCK_TRY_VOID(text.Is("hidden_act", "situ"));
   const Json* beta = text.Find("activation_situ_beta");
   shape.situ_beta = 1;

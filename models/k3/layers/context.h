@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "models/k3/config/shape.h"
@@ -49,5 +50,10 @@ struct Context {
 
   const LayerVectors& vectors() const { return resident.layer(layer); }
 };
+
+// "layer 3, step 12": where a step stands, for messages.
+inline std::string WhereOf(const Context& context) {
+  return "layer " + std::to_string(context.layer) + ", step " + std::to_string(context.step);
+}
 
 }  // namespace penstock::k3

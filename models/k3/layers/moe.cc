@@ -11,14 +11,19 @@ void ActivateMlp(Context& context, size_t width) {
                            context.shape.situ_linear_beta, context.act.mlp_gate);
 }
 
-void ChooseExperts(Context& context) {
+Status ChooseExperts(Context& context) {
   const Shape& shape = context.shape;
   Activations& act = context.act;
+  if (!context.kernels.all_finite(act.router, shape.experts) ||
+      !context.kernels.all_finite(context.vectors().router_bias, shape.experts)) {
+    return Unsound("the router's scores are not finite", WhereOf(context));
+  }
   context.kernels.sigmoid(act.router, shape.experts, act.router);
   const ops::RouterConfig config{shape.experts,    shape.top_k,       shape.groups,
                                  shape.top_groups, shape.renormalize, shape.routed_scale};
   ops::Route(config, act.router, context.vectors().router_bias, act.router_scratch, act.chosen,
              act.chosen_weight);
+  return {};
 }
 
 void PrepareLatent(Context& context) {

@@ -4,6 +4,7 @@
 
 #include "models/k3/layers/context.h"
 #include "models/k3/weights/expert_view.h"
+#include "runtime/result.h"
 
 namespace penstock::k3 {
 
@@ -11,7 +12,8 @@ namespace penstock::k3 {
 void ActivateMlp(Context& context, size_t width);
 
 // Chooses the experts of this position from the router's logits: act.chosen and act.chosen_weight.
-void ChooseExperts(Context& context);
+// Unsound when a logit or a bias is not finite: a comparison with NaN would silently drop an expert.
+Status ChooseExperts(Context& context);
 
 // Prepares act.latent for the MXFP4 products; every expert reads the result.
 void PrepareLatent(Context& context);

@@ -55,9 +55,7 @@ Status Combine(Context& context) {
     context.kernels.add_scaled(act.y, 1.0f, hidden, act.acc);
   }
   if (context.kernels.all_finite(act.acc, hidden)) return {};
-  const std::string where =
-      "layer " + std::to_string(context.layer) + ", step " + std::to_string(context.step);
-  return Unsound("the activations after " + where + " are not finite", where);
+  return Unsound("the activations are not finite any more", WhereOf(context));
 }
 
 }  // namespace penstock::k3

@@ -178,34 +178,45 @@ TEST_F(DiskStreaming, TheProcessStaysWithinItsBudget) {
   }
 }
 
-TEST_F(DiskStreaming, TheDeviceMovesWhatTheFormulaSays) {
-  Generate(1, {});  // Headers and tokens are in the page cache from here on.
+TEST_F(DiskStreaming, TheStepsReadWhatTheFormulaSays) {
+  for (const size_t pinned : {size_t{0}, size_t{4}}) {
+    const Ran ran = Generate(6, {"--pin", std::to_string(pinned), "--expert-cache", "16M"});
+    ASSERT_EQ(ran.exit_code, 0);
+    ASSERT_EQ(ran.steps.size(), 8u);  // Three prompt positions; the last token is not consumed.
+    uint64_t misses = 0;
+    for (const auto& step : ran.steps) {
+      const uint64_t missed = step["expert_misses"].get<uint64_t>();
+      misses += missed;
+      EXPECT_EQ(step["bytes"]["expert"].get<uint64_t>(), missed * ExpertPayload());
+      EXPECT_EQ(missed + step["expert_hits"].get<uint64_t>(), 7 * config_.shape.top_k);
+      // Trunk and head are the same in every step; an expert and the embedding row are rounded out
+      // at both ends.
+      const uint64_t device = step["device_bytes"].get<uint64_t>();
+      const uint64_t least = TrunkAndHead(pinned) + missed * ExpertPayload();
+      EXPECT_GE(device, least);
+      EXPECT_LE(device, least + missed * 2 * alignment_ + 2 * alignment_ + 2048);
+    }
+    EXPECT_GT(misses, 0u);
+  }
+}
+
+TEST_F(DiskStreaming, TheKernelCountsTheSameBytes) {
   for (const char* engine : {"io_uring", "pread"}) {
-    for (const size_t pinned : {size_t{0}, size_t{4}}) {
-      const std::vector<std::string> more = {"--ioengine",           engine,           "--pin",
-                                             std::to_string(pinned), "--expert-cache", "16M"};
+    const std::vector<std::string> more = {"--ioengine", engine, "--expert-cache", "16M"};
+    // The kernel counts the pages of the program itself too, where they were not in its cache: the
+    // difference of two runs is free of them once both find theirs there.
+    uint64_t counted = 0;
+    uint64_t claimed = 0;
+    for (int attempt = 0; attempt < 5 && (counted == 0 || counted != claimed); ++attempt) {
       const Ran few = Generate(2, more);
       const Ran many = Generate(6, more);
       ASSERT_EQ(few.exit_code, 0);
       ASSERT_EQ(many.exit_code, 0);
-      ASSERT_EQ(few.steps.size(), 4u);  // Three prompt positions; the last token is not consumed.
-      ASSERT_EQ(many.steps.size(), 8u);
-      uint64_t misses = 0;
-      for (const auto& step : many.steps) {
-        const uint64_t missed = step["expert_misses"].get<uint64_t>();
-        misses += missed;
-        EXPECT_EQ(step["bytes"]["expert"].get<uint64_t>(), missed * ExpertPayload());
-        EXPECT_EQ(missed + step["expert_hits"].get<uint64_t>(), 7 * config_.shape.top_k);
-        // Everything but experts is the same in every step.
-        const uint64_t others = step["device_bytes"].get<uint64_t>();
-        const uint64_t least = TrunkAndHead(pinned) + missed * ExpertPayload();
-        EXPECT_GE(others, least);
-        EXPECT_LE(others, least + missed * 2 * alignment_ + 2 * alignment_ + 2048);
-      }
-      EXPECT_GT(misses, 0u);
-      EXPECT_EQ(many.read_bytes - few.read_bytes, DeviceBytes(many) - DeviceBytes(few))
-          << engine << ", " << pinned << " pinned layers";
+      counted = many.read_bytes - few.read_bytes;
+      claimed = DeviceBytes(many) - DeviceBytes(few);
     }
+    EXPECT_EQ(counted, claimed) << engine;
+    EXPECT_GT(claimed, 4 * TrunkAndHead(0) - 1) << "four steps more";
   }
 }
 

@@ -45,6 +45,7 @@ Status Run::Prepare() {
 Status Run::ReadInputs() {
   const RunOptions& options = settings_.run;
   if (options.model.empty()) return Refused("expected a checkpoint's directory: -m DIR");
+  PENSTOCK_TRY_VOID(RunRecord::CheckPaths(options));
   PENSTOCK_TRY(config_, ReadConfig(options.model));
   const bool need_text = options.ids.empty() || options.output == "text";
   PENSTOCK_TRY(tokenizer_,
@@ -161,6 +162,9 @@ Json Run::EndFacts(const text::Generation& generation, const std::optional<Error
   Json facts = {{"stop", error ? ErrorName(error->code) : text::StopReasonName(generation.stop)}};
   facts.update(totals_.ToJson());
   facts["peak_rss"] = PeakResidentBytes();
+  if (error && error->code == ErrorCode::kCancelled && signal() != 0) {
+    facts["exit"] = 128 + signal();
+  }
   facts["label"] = FidelityLabel(config_.shape);
   facts["checkpoint_id"] = engine_->checkpoint_id();
   if (verification_)

@@ -1,6 +1,11 @@
 #include "models/k3/commands/generate/run_record.h"
 
+#include <algorithm>
 #include <bit>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,6 +32,33 @@ std::string FidelityLabel(const Shape& shape) {
       "weights exact, experts {0}/{0}, activations f32, codec lossless, drafts verified (none "
       "used)",
       shape.top_k);
+}
+
+namespace {
+
+// A file that a run may write: nobody's yet, unless it may be replaced.
+Status CheckFree(const std::string& path, bool replace) {
+  std::error_code ignored;
+  for (const std::string& name : {path, path + ".partial"}) {
+    if (replace || !std::filesystem::is_regular_file(name, ignored)) continue;
+    return Refused(fmt::format("{} exists; --force replaces it", name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status RunRecord::CheckPaths(const RunOptions& options) {
+  std::vector<std::string> paths;
+  for (const std::string& path : {options.events, options.logits, options.graph}) {
+    if (path.empty()) continue;
+    if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
+      return Refused(fmt::format("{} was given for two different outputs", path));
+    }
+    PENSTOCK_TRY_VOID(CheckFree(path, options.force));
+    paths.push_back(path);
+  }
+  return {};
 }
 
 Result<RunRecord> RunRecord::Create(const RunOptions& options) {

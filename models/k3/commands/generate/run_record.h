@@ -27,15 +27,18 @@ std::string FidelityLabel(const Shape& shape);
 // The files that a run leaves behind: --events, --logits and --graph, each absent when it was not
 // asked for.
 //   run_start  config, checkpoint_id, label, machine, version, prompt_ids
-//   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes,
-//   reads,
-//              expert_hits, expert_misses, stall_ns{...}, rss
+//   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes, reads,
+//              expert_hits, expert_misses, read_ahead_stops{...}, stall_ns{...}, rss
 //   token      id, text, pos
 //   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens
 // Every function answers the first failure to write (a full disk), which must end the run.
 // Threads: one, save GiveUp.
 class RunRecord {
  public:
+  // Refuses, before anything is opened or written, a file that is there already (unless --force) and
+  // one name for two outputs.
+  static Status CheckPaths(const RunOptions& options);
+
   // Refused when a file is there already, unless `force`.
   static Result<RunRecord> Create(const RunOptions& options);
 
