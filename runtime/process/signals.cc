@@ -52,6 +52,21 @@ StopSignals::StopSignals(Actions actions, int signal_fd, int end_fd)
   thread_ = std::thread([this] { Watch(); });
 }
 
+namespace {
+
+volatile sig_atomic_t first_signal = 0;
+
+// The process is on its way out because of `first`: another signal, also one that waits already, ends
+// it at once and with the same status.
+void EndAtOnceFromNowOn(int first) {
+  first_signal = first;
+  struct sigaction action = {};
+  action.sa_handler = [](int) { ::_exit(128 + first_signal); };
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
 StopSignals::~StopSignals() {
   const uint64_t one = 1;
   while (::write(end_fd_, &one, sizeof(one)) < 0 && errno == EINTR) {
@@ -59,6 +74,7 @@ StopSignals::~StopSignals() {
   thread_.join();
   ::close(signal_fd_);
   ::close(end_fd_);
+  if (received_.load() != 0) EndAtOnceFromNowOn(received_.load());
   const sigset_t set = WatchedSignals();
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }

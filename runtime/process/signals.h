@@ -28,7 +28,9 @@ class StopSignals {
   };
 
   static Result<std::unique_ptr<StopSignals>> Start(Actions actions);
-  ~StopSignals();  // The signals have their former effect again.
+  // The signals have their former effect again; after one has arrived, the next one ends the process
+  // at once with the status of the first.
+  ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 

@@ -81,5 +81,20 @@ TEST(StopSignals, EndedItLeavesTheSignalsAlone) {
             -SIGTERM);
 }
 
+// The run ends and tears down; a second signal that arrives then must not change how it ended.
+TEST(StopSignalsDeathTest, AfterOneTheNextEndsTheProcessAlsoWhenNobodyWatchesAnyMore) {
+  const auto run = [] {
+    {
+      auto signals = StopSignals::Start({.on_stop = [](int) {}, .on_give_up = [] {}});
+      if (!signals) ::_exit(1);
+      ::kill(::getpid(), SIGTERM);
+      while ((*signals)->received() == 0) std::this_thread::yield();
+    }
+    ::raise(SIGINT);
+    ::_exit(2);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(143), "");
+}
+
 }  // namespace
 }  // namespace penstock
