@@ -26,7 +26,13 @@ namespace penstock::graph {
 class Graph {
  public:
   explicit Graph(Arena& arena) {
-    arena.tbb().execute([this] { flow_ = std::make_unique<oneapi::tbb::flow::graph>(); });
+    Handover::Give();
+    arena.tbb().execute([this] {  // On a worker, when the arena has no slot for the caller.
+      Handover::Take();
+      flow_ = std::make_unique<oneapi::tbb::flow::graph>();
+      Handover::Give();
+    });
+    Handover::Take();
   }
 
   oneapi::tbb::flow::graph& flow() { return *flow_; }
@@ -36,6 +42,7 @@ class Graph {
 
   // Returns when no body runs and no async stage owes a reply. Never call it from a body.
   void WaitIdle() {
+    Handover::Give();
     flow_->wait_for_all();
     Handover::Take();
   }
