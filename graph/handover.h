@@ -1,17 +1,12 @@
 #pragma once
 
+#include "runtime/tsan.h"
+
 // The packaged oneTBB is not built for ThreadSanitizer: the hand-over of a task from the thread
 // that submits it to the one that runs it is invisible, and every message would be reported. So
 // builds for TSan say it: what happened before a task was submitted happens before a body that
 // starts later (graph/handover.cc stands between this module and TBB's submit). Bodies that run at
 // the same time stay unordered, so that their races are found. Nothing in other builds.
-#if defined(__SANITIZE_THREAD__)
-#define PENSTOCK_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define PENSTOCK_TSAN 1
-#endif
-#endif
 
 namespace penstock::graph {
 

@@ -2,16 +2,11 @@
 
 #include <cstddef>
 
+#include "runtime/tsan.h"
+
 // ThreadSanitizer does not see the kernel write into a buffer. These two tell it: a race between
 // such a write and a thread that still uses the buffer, or uses it before the completion, is
 // reported like any other. Nothing in other builds.
-#if defined(__SANITIZE_THREAD__)
-#define PENSTOCK_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define PENSTOCK_TSAN 1
-#endif
-#endif
 
 #ifdef PENSTOCK_TSAN
 extern "C" {
