@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/codec/chain/chain.h"
+#include "ops/codec/huffman/huffman.h"
+#include "runtime/notice.h"
+
+namespace penstock::ops {
+
+struct CodecKernels {
+  const chain::Kernels* chain;
+  const huffman::Kernels* huffman;
+};
+
+// The fastest decoders of this CPU, by a measurement of a few milliseconds: an instruction may be
+// there and slow (pdep is microcode on Zen 1 and 2). Each is first compared with scalar; one that
+// gives other bytes is left out and tells `notice`. `isa` "scalar" takes those, any other value
+// measures.
+CodecKernels ChooseCodecKernels(const std::string& isa, const Notice& notice);
+
+// All that this machine can run, scalar first: for tests and benchmarks.
+std::vector<const chain::Kernels*> ChainKernelsHere();
+std::vector<const huffman::Kernels*> HuffmanKernelsHere();
+
+}  // namespace penstock::ops
