@@ -9,7 +9,7 @@
 //   state/     versions of a sequence, immutable and sharing what did not change
 //   layers/    the arithmetic of one position, and its dataflow as bookkeeping alone (Flow)
 //   planner.h  shares the memory budget out, before anything is allocated
-//   pipeline.h the graph of one step: start reading here
+//   step/      the graph of one step: start reading at step/pipeline.h
 //   engine.h   opens a checkpoint and answers as a text::TextModel
 //   census/    what a directory of safetensors files holds; synth/ writes a random checkpoint
 //   commands/  the command line, thin

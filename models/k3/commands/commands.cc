@@ -8,6 +8,7 @@
 #include "models/k3/commands/config.h"
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/inspect.h"
+#include "models/k3/commands/pack.h"
 #include "models/k3/commands/synth.h"
 #include "models/k3/commands/version.h"
 #include "runtime/options/nearest.h"
@@ -21,8 +22,11 @@ struct Command {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Command, 4> kCommands = {{
+constexpr std::array<Command, 7> kCommands = {{
     {"generate", "continue a prompt with a checkpoint", RunGenerate},
+    {"pack", "store the trunk losslessly in fewer bytes", RunPack},
+    {"unpack", "the file back from its pack", RunUnpack},
+    {"verify", "check every byte of a pack", RunVerify},
     {"inspect", "what a checkpoint holds, from its headers alone", RunInspect},
     {"synth", "write a random checkpoint of any shape", RunSynth},
     {"config", "the values a run would use, as JSON", RunConfig},

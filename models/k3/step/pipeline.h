@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,9 +13,12 @@
 #include "io/reader.h"
 #include "models/k3/layers/context.h"
 #include "models/k3/layers/flow.h"
-#include "models/k3/messages.h"
+#include "models/k3/step/messages.h"
+#include "models/k3/step/step_meter.h"
 #include "models/k3/weights/experts.h"
 #include "models/k3/weights/meeting.h"
+#include "models/k3/weights/packed/decode_queue.h"
+#include "models/k3/weights/packed/stripe_decoder.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/stream.h"
 #include "models/text/text_model.h"
@@ -33,25 +38,9 @@ struct Services {
   BlockPool& embed_rows;  // One block, for the row of the token that is read.
   Matrix embed;
   Context& context;
-};
-
-// What one step took. Bytes are counted for the step that used them, not for the time when they
-// were read: the weights side runs ahead.
-struct StepStats {
-  uint64_t n = 0;  // From 0.
-  uint64_t t_ns = 0;
-  size_t positions = 0;
-  uint64_t trunk_bytes = 0;  // Payload.
-  uint64_t expert_bytes = 0;
-  uint64_t head_bytes = 0;
-  uint64_t embed_bytes = 0;
-  uint64_t device_bytes = 0;  // All of them, each read rounded out to the alignment of its file.
-  uint64_t reads = 0;         // Extents.
-  uint64_t expert_hits = 0;
-  uint64_t expert_misses = 0;
-  uint64_t stopped_by_ring = 0;  // How often the read-ahead stopped, by what bound it.
-  uint64_t stopped_by_depth = 0;
-  std::vector<std::pair<std::string, uint64_t>> stall_ns;  // Nothing ran, by what ended the wait.
+  StripeDecoders* decoders = nullptr;  // For a pass over stripes,
+  DecodeQueue* decode = nullptr;       // and where they are decoded on arrival.
+  ByteRing* decoded_ring = nullptr;    // What that decodes into.
 };
 
 // The graph of one step. It is built once; a step is a message.
@@ -122,10 +111,13 @@ class Pipeline {
   void Admit(AdmitStage::Outputs& out);
   void Read(const Extent& extent, graph::Reply<Arrival> reply);
   void ReadRow(const Token& token, graph::Reply<Done> reply);
+  void Decode(const Arrival& stripe, graph::Reply<Arrival> reply);
   void Fetch(const Wanted& wanted, graph::Reply<Arrival> reply);
   void Meet(const Arrival& arrival, MeetStage::Outputs& out);
   void Multiply(const Block& block, BlockStage::Outputs& out);
   void Attend(const Block& block, BlockStage::Outputs& out);
+  Status ForRows(const Block& block,
+                 const std::function<void(const uint16_t*, size_t first_row, size_t rows)>& work);
   void RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out);
   void Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out);
   void Advance(const Done& done, AdvanceStage::Outputs& out);
@@ -136,6 +128,7 @@ class Pipeline {
   void WakeAdmission();
   void EnterLayer();
   void BeginStep(std::shared_ptr<const SequenceState> before);
+  void PauseWeights();
   void Recover();
   void TakeStats();
   // A number for one layer of one attempt at a step.
@@ -159,12 +152,7 @@ class Pipeline {
   std::atomic<uint64_t> attempt_{
       0};                 // context_.attempt, for stages that may run between two steps.
   bool recover_ = false;  // The last step did not end well: what it left must go first.
-  uint64_t begin_ns_ = 0;
-  Traffic experts_before_;
-  uint64_t hits_before_ = 0;
-  uint64_t misses_before_ = 0;
-  uint64_t ring_stops_before_ = 0;
-  uint64_t depth_stops_before_ = 0;
+  StepMeter meter_;
   Traffic embed_;
   StepStats stats_;
 
@@ -172,6 +160,8 @@ class Pipeline {
   // Weights: in order of use, for ever, ahead of the tokens.
   AdmitStage admit_;
   graph::AsyncStage<Extent, Arrival> read_;
+  std::optional<graph::AsyncStage<Arrival, Arrival>>
+      decode_;  // Of a pack, when not by the product.
   // An extent meets the input of its product, an expert the latent; whichever comes second sends
   // the work on: row blocks to their product, latent attention on rows of kv_b, experts.
   MeetStage meet_;

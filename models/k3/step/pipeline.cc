@@ -1,4 +1,4 @@
-#include "models/k3/pipeline.h"
+#include "models/k3/step/pipeline.h"
 
 #include <algorithm>
 #include <optional>
@@ -52,6 +52,7 @@ Pipeline::Pipeline(const Services& services)
       context_(services.context),
       flow_(services.pass, services.context.shape),
       meeting_(services.pass, services.stream, kBlockBytes),
+      meter_(services.stream, services.experts, services.decoders),
       graph_(services.arena),
       admit_(graph_, "admit", kSerial, [this](Wake, auto& out) { Admit(out); }),
       read_(graph_, "read", [this](const Extent& extent, auto reply) { Read(extent, reply); }),
@@ -82,7 +83,13 @@ Pipeline::Pipeline(const Services& services)
 
 void Pipeline::Connect() {
   graph::Connect(admit_, read_, "place in the ring");
-  graph::Connect(read_, meet_, "extent");
+  if (s_.decode != nullptr) {
+    decode_.emplace(graph_, "decode", [this](const Arrival& a, auto reply) { Decode(a, reply); });
+    graph::Connect(read_, *decode_, "stripe");
+    graph::Connect(*decode_, meet_, "extent");
+  } else {
+    graph::Connect(read_, meet_, "extent");
+  }
   graph::Connect<0>(meet_, product_, "row blocks");
   graph::Connect<1>(meet_, attend_, "rows of kv_b");
   graph::Connect<2>(meet_, expert_, "expert and its input");
@@ -122,7 +129,7 @@ Pipeline::SmallStage Pipeline::Small(const char* name, Event event, Status (*bod
 }
 
 Pipeline::~Pipeline() {
-  s_.stream.Pause(true);
+  PauseWeights();
   graph_.outcome().Fail(Cancelled("the pipeline is shut down"));
   // Every reply comes, and nothing runs on an I/O thread any more: only then may the graph go, and
   // before it the ring's and the cache's way back into it is used for the last time.
@@ -132,6 +139,7 @@ Pipeline::~Pipeline() {
   s_.stream.Drop();
   graph_.WaitIdle();
   s_.ring.OnFree({});
+  if (s_.decoded_ring != nullptr) s_.decoded_ring->OnFree({});
   s_.experts.OnRelease({});
 }
 
@@ -158,6 +166,16 @@ void Pipeline::Read(const Extent& extent, graph::Reply<Arrival> reply) {
     arrival.number = number;
     reply(arrival);
   });
+}
+
+void Pipeline::Decode(const Arrival& stripe, graph::Reply<Arrival> reply) {
+  s_.decode->Decode(stripe.number, [stripe, reply] { reply(stripe); });
+}
+
+// Nothing more is admitted, and what waits to be decoded is answered.
+void Pipeline::PauseWeights() {
+  s_.stream.Pause(true);
+  if (s_.decode != nullptr) s_.decode->Pause();
 }
 
 void Pipeline::Fetch(const Wanted& wanted, graph::Reply<Arrival> reply) {
@@ -224,21 +242,46 @@ void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
   const Product& product = s_.pass.ProductOf(extent);
   idle_.Enter(kOnTrunk);
   const size_t cols = product.matrix.cols;
-  context_.kernels.matvec_bf16(reinterpret_cast<const uint16_t*>(block.weights.data()), block.rows,
-                               cols, InputOf(context_, product.role), cols, 1,
-                               OutputOf(context_, product.role) + block.first_row,
-                               product.matrix.rows);
+  const float* const x = InputOf(context_, product.role);
+  float* const y = OutputOf(context_, product.role);
+  const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
+    context_.kernels.matvec_bf16(rows, count, cols, x, cols, 1, y + first_row, product.matrix.rows);
+  });
   idle_.Leave();
-  out.Put<0>(Done{Event::kMultiplied, extent.product, block.rows});
+  if (!Failed(done)) out.Put<0>(Done{Event::kMultiplied, extent.product, block.rows});
 }
 
 void Pipeline::Attend(const Block& block, BlockStage::Outputs& out) {
   if (Over()) return;
   idle_.Enter(kOnTrunk);
-  AttendLatent(context_, reinterpret_cast<const uint16_t*>(block.weights.data()), block.first_row,
-               block.rows);
+  const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
+    AttendLatent(context_, rows, first_row, count);
+  });
   idle_.Leave();
+  if (Failed(done)) return;
   out.Put<0>(Done{Event::kMultiplied, s_.pass.extents()[block.extent].product, block.rows});
+}
+
+// The block's rows as bf16: all of them, or tile by tile as they are decoded.
+Status Pipeline::ForRows(const Block& block,
+                         const std::function<void(const uint16_t*, size_t, size_t)>& work) {
+  if (block.tiles == 0) {
+    work(reinterpret_cast<const uint16_t*>(block.weights.data()), block.first_row, block.rows);
+    return {};
+  }
+  const size_t row_bytes =
+      size_t{s_.pass.ProductOf(s_.pass.extents()[block.extent]).matrix.cols} * 2;
+  StripeDecoders::Lease decoder = s_.decoders->Take();
+  PENSTOCK_TRY_VOID(decoder->Begin(block.extent, {block.weights.data(), block.weights.size()}));
+  size_t row = block.first_row;
+  for (size_t i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
+    const uint64_t start = graph::NowNs();
+    PENSTOCK_TRY(const std::span<const std::byte> tile, decoder->Tile(i));
+    s_.decoders->Count(graph::NowNs() - start, tile.size());
+    work(reinterpret_cast<const uint16_t*>(tile.data()), row, tile.size() / row_bytes);
+    row += tile.size() / row_bytes;
+  }
+  return {};
 }
 
 void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out) {
@@ -383,19 +426,14 @@ void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
   context_.layer = 0;
   context_.phase = Phase::kAttention;
   flow_.Begin();
-  begin_ns_ = graph::NowNs();
-  experts_before_ = s_.experts.traffic();
-  hits_before_ = s_.experts.hits();
-  misses_before_ = s_.experts.misses();
-  ring_stops_before_ = s_.stream.stops(WeightStream::Bound::kByRing);
-  depth_stops_before_ = s_.stream.stops(WeightStream::Bound::kByDepth);
+  meter_.Begin();
   idle_.Begin();
 }
 
 // After a step that did not end well: once nothing is in flight, what it left goes, and the weights
 // begin again with the first extent.
 void Pipeline::Recover() {
-  s_.stream.Pause(true);
+  PauseWeights();
   graph_.WaitIdle();
   // Gives back bytes of the ring, and the slots of experts that wait with their credits: demands
   // that queued for those come through now and find the step over, and admission finds itself
@@ -405,6 +443,7 @@ void Pipeline::Recover() {
   graph_.WaitIdle();
   context_.kda_block = MutableBuffer();
   s_.stream.Restart(context_.step);
+  if (s_.decode != nullptr) s_.decode->Restart();
   s_.stream.Pause(false);
   recover_ = false;
 }
@@ -439,23 +478,7 @@ void Pipeline::Cancel() {
 }
 
 void Pipeline::TakeStats() {
-  const Traffic trunk = s_.stream.trunk(context_.step);
-  const Traffic head = s_.stream.head(context_.step);
-  const Traffic experts = s_.experts.traffic();
-  stats_.n = context_.step;
-  stats_.t_ns = graph::NowNs() - begin_ns_;
-  stats_.positions = 1;
-  stats_.trunk_bytes = trunk.payload;
-  stats_.head_bytes = head.payload;
-  stats_.embed_bytes = embed_.payload;
-  stats_.expert_bytes = experts.payload - experts_before_.payload;
-  stats_.device_bytes =
-      trunk.device + head.device + embed_.device + experts.device - experts_before_.device;
-  stats_.reads = trunk.reads + head.reads + embed_.reads + experts.reads - experts_before_.reads;
-  stats_.expert_hits = s_.experts.hits() - hits_before_;
-  stats_.expert_misses = s_.experts.misses() - misses_before_;
-  stats_.stopped_by_ring = s_.stream.stops(WeightStream::Bound::kByRing) - ring_stops_before_;
-  stats_.stopped_by_depth = s_.stream.stops(WeightStream::Bound::kByDepth) - depth_stops_before_;
+  stats_ = meter_.Take(context_.step, embed_);
   stats_.stall_ns = {{"embed", idle_.idle_ns(kOnEmbed)},
                      {"trunk", idle_.idle_ns(kOnTrunk)},
                      {"expert", idle_.idle_ns(kOnExpert)},
