@@ -36,8 +36,11 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
   return count;
 }
 
-// How far ahead the rest is asked for.
-constexpr size_t kRestAhead = 4096;
+// How far ahead the rest is asked for: into the second cache early, into the first one late.
+constexpr size_t kFarAhead = 8192;
+constexpr size_t kNearAhead = 1024;
+
+#define PENSTOCK_INLINE inline __attribute__((always_inline))
 
 // The numbers of a level's symbols, and a few words more: the level before reads up to two words
 // behind them, and what turns numbers into bytes takes whole groups of four. 15 is an exception.
@@ -93,6 +96,38 @@ inline void DecodeWord(uint64_t x, uint64_t y, const Base& base, const Numbers& 
   out.planes[3][w] = (base.bits3 & ~mask) | _pdep_u64(bits3, mask);
 }
 
+// The numbers of 64 symbols.
+struct Word {
+  uint64_t bits0;
+  uint64_t bits1;
+  uint64_t bits2;
+  uint64_t bits3;
+};
+
+// Levels of one word or less, from the last one up to `level` (not the first), where there are no
+// more exceptions than that: in registers, because a load of what was just stored somewhere else
+// waits for the store.
+inline Word DecodeShortLevels(const Block& block, const unsigned* numbers, unsigned& level) {
+  constexpr uint64_t kOnes = ~uint64_t{0};
+  Word word = {kOnes, kOnes, kOnes, kOnes};
+  while (level > 1 && block.codes[level - 1] <= 64) {
+    --level;
+    const auto n = static_cast<unsigned>(block.codes[level]);
+    const bool wide = level < block.wide;
+    const uint8_t* const planes = block.planes[level];
+    const uint64_t x = _bzhi_u64(LoadWord(planes), n);
+    const uint64_t y = wide ? _bzhi_u64(LoadWord(planes + (n + 7) / 8), n) : x;
+    const uint64_t mask = x & y;
+    const Base base(numbers[level]);
+    const uint64_t own0 = wide ? x ^ mask : base.bits0 & ~mask;
+    const uint64_t own1 = wide ? y ^ mask : base.bits1 & ~mask;
+    word = {own0 | _pdep_u64(word.bits0, mask), own1 | _pdep_u64(word.bits1, mask),
+            (base.bits2 & ~mask) | _pdep_u64(word.bits2, mask),
+            (base.bits3 & ~mask) | _pdep_u64(word.bits3, mask)};
+  }
+  return word;
+}
+
 template <bool kWide>
 void DecodeLevel(const uint8_t* planes, size_t words, size_t rest, unsigned number,
                  const Numbers& escapes, Numbers& out) {
@@ -132,10 +167,20 @@ const Numbers& DecodeLevels(const Block& block, Numbers* turns, uint8_t* table) 
     number += number + 1 < 4 * block.wide ? 4 : 1;
   }
   for (auto& plane : turns[0].planes) {
-    for (size_t w = 0; w < block.codes[block.levels] / 64 + 2; ++w) plane[w] = ~uint64_t{0};
+    for (size_t w = 0; w < block.codes[block.levels] / 64 + kMoreWords; ++w) {
+      plane[w] = ~uint64_t{0};
+    }
+  }
+  unsigned level = block.levels;
+  if (block.codes[level] <= 64) {
+    const Word word = DecodeShortLevels(block, numbers, level);
+    turns[0].planes[0][0] = word.bits0;
+    turns[0].planes[1][0] = word.bits1;
+    turns[0].planes[2][0] = word.bits2;
+    turns[0].planes[3][0] = word.bits3;
   }
   unsigned turn = 0;
-  for (unsigned i = block.levels; i-- > 0; turn ^= 1) {
+  for (unsigned i = level; i-- > 0; turn ^= 1) {
     const size_t n = block.codes[i];
     const size_t words = i == 0 ? (n + 63) / 64 : n / 64;
     const size_t rest = i == 0 ? 0 : n % 64;
@@ -152,7 +197,7 @@ inline uint8_t Rotated(uint8_t symbol) { return static_cast<uint8_t>(symbol >> 1
 
 // Takes the bits of `low` where `mask` has ones below the shift, and those of `high` above it.
 template <int kShift>
-inline void Mix(__m256i a, __m256i b, __m256i mask, __m256i& low, __m256i& high) {
+PENSTOCK_INLINE void Mix(__m256i a, __m256i b, __m256i mask, __m256i& low, __m256i& high) {
   low = _mm256_or_si256(_mm256_and_si256(a, mask),
                         _mm256_slli_epi16(_mm256_and_si256(b, mask), kShift));
   high = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(a, kShift), mask),
@@ -161,7 +206,7 @@ inline void Mix(__m256i a, __m256i b, __m256i mask, __m256i& low, __m256i& high)
 
 // Four qwords of each of four vectors to four vectors of one qword of each: out[w] has those of word
 // w in the order a b c d.
-inline void Transpose(__m256i a, __m256i b, __m256i c, __m256i d, __m256i* out) {
+PENSTOCK_INLINE void Transpose(__m256i a, __m256i b, __m256i c, __m256i d, __m256i* out) {
   const __m256i ab02 = _mm256_unpacklo_epi64(a, b);
   const __m256i ab13 = _mm256_unpackhi_epi64(a, b);
   const __m256i cd02 = _mm256_unpacklo_epi64(c, d);
@@ -178,7 +223,7 @@ struct Group {
   __m256i symbols[8];
 };
 
-inline Group ToBytes(const Numbers& numbers, size_t w, __m256i table) {
+PENSTOCK_INLINE Group ToBytes(const Numbers& numbers, size_t w, __m256i table) {
   const auto plane = [&](unsigned i) {
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(numbers.planes[i] + w));
   };
@@ -208,7 +253,7 @@ inline Group ToBytes(const Numbers& numbers, size_t w, __m256i table) {
 }
 
 // A bit for each exception of four words.
-inline bool AnyException(const Numbers& numbers, size_t w) {
+PENSTOCK_INLINE bool AnyException(const Numbers& numbers, size_t w) {
   const auto plane = [&](unsigned i) {
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(numbers.planes[i] + w));
   };
@@ -220,8 +265,8 @@ inline bool AnyException(const Numbers& numbers, size_t w) {
 constexpr int kLanes = 0xd8;  // 0 2 1 3, its own reverse.
 
 // Puts the exceptions of a group where they belong.
-__attribute__((noinline)) void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
-                                             const uint8_t*& exceptions, Group& group) {
+inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
+                          const uint8_t*& exceptions, Group& group) {
   alignas(32) uint8_t symbols[256];
   auto* const vectors = reinterpret_cast<__m256i*>(symbols);
   for (unsigned i = 0; i < 8; ++i) {
@@ -247,7 +292,7 @@ struct Bytes {
   static constexpr size_t kBytes = 1;
   uint8_t* out;
 
-  void Put(const Group& group, size_t at) const {
+  PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
     for (unsigned i = 0; i < 8; ++i) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + at + 32 * i),
                           _mm256_permute4x64_epi64(group.symbols[i], kLanes));
@@ -269,7 +314,7 @@ struct Elements {
   const uint8_t* rest;
   uint8_t* out;
 
-  void Put(const Group& group, size_t at) const {
+  PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
     const __m256i low7 = _mm256_set1_epi8(0x7f);
     for (unsigned i = 0; i < 8; ++i) {
       const auto* const from = reinterpret_cast<const __m256i*>(rest + at + 32 * i);
@@ -291,8 +336,9 @@ struct Elements {
     __builtin_memcpy(out + 2 * at, scratch, 2 * n);
   }
   void Prefetch(size_t at) const {
-    for (unsigned i = 0; i < 4; ++i) {
-      _mm_prefetch(reinterpret_cast<const char*>(rest + at + kRestAhead + 64 * i), _MM_HINT_T0);
+    for (size_t i = at; i < at + 256; i += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(rest + i + kFarAhead), _MM_HINT_T1);
+      _mm_prefetch(reinterpret_cast<const char*>(rest + i + kNearAhead), _MM_HINT_T0);
     }
   }
 
@@ -305,15 +351,6 @@ struct Elements {
     }
   }
 };
-
-template <typename Out>
-void PutGroup(const Group& group, size_t at, size_t n, const Out& out) {
-  if (n >= 256) {
-    out.Put(group, at);
-  } else {
-    out.PutPart(group, at, n);
-  }
-}
 
 // The block's symbols stored as they are, or all the same.
 template <typename Out>
@@ -331,7 +368,22 @@ void CopyBlock(const Block& block, size_t at, const Out& out) {
       const auto* const from = reinterpret_cast<const __m256i*>(symbols + 32 * i);
       group.symbols[i] = _mm256_permute4x64_epi64(_mm256_load_si256(from), kLanes);
     }
-    PutGroup(group, at + done, n, out);
+    out.PutPart(group, at + done, n);
+  }
+}
+
+// A group with exceptions or of less than 256 symbols. Apart, so that the common one stays in
+// registers.
+template <typename Out>
+__attribute__((noinline)) void PutSlowly(const Numbers& numbers, size_t w, __m256i table,
+                                         const uint8_t*& exceptions, size_t at, size_t n,
+                                         const Out& out) {
+  Group group = ToBytes(numbers, w, table);
+  PutExceptions(numbers, w, Out::kRotated, exceptions, group);
+  if (n < 256) {
+    out.PutPart(group, at, n);
+  } else {
+    out.Put(group, at);
   }
 }
 
@@ -354,11 +406,12 @@ void DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) 
     for (size_t i = 0; i < lines; ++i, coded_ahead += 64) {
       _mm_prefetch(reinterpret_cast<const char*>(coded_ahead), _MM_HINT_T0);
     }
-    Group group = ToBytes(numbers, done / 64, symbols);
-    if (__builtin_expect(AnyException(numbers, done / 64), 0)) {
-      PutExceptions(numbers, done / 64, Out::kRotated, exceptions, group);
+    const size_t n = block.n - done < 256 ? block.n - done : 256;
+    if (__builtin_expect(n < 256 || AnyException(numbers, done / 64), 0)) {
+      PutSlowly(numbers, done / 64, symbols, exceptions, at + done, n, out);
+    } else {
+      out.Put(ToBytes(numbers, done / 64, symbols), at + done);
     }
-    PutGroup(group, at + done, block.n - done, out);
   }
 }
 

@@ -34,9 +34,9 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
 #include "ops/codec/chain/block.inc.h"
 // clang-format on
 
-// How far ahead the rest and the coded bytes are asked for.
-constexpr size_t kRestAhead = 4096;
-constexpr size_t kCodedAhead = 1024;
+// How far ahead the rest is asked for: into the second cache early, into the first one late.
+constexpr size_t kFarAhead = 8192;
+constexpr size_t kNearAhead = 1024;
 
 // The decoded bytes of a level, and 64 more that the next one may read.
 struct Sequence {
@@ -55,17 +55,23 @@ alignas(64) constexpr uint8_t kForUnpacking[64] = {
     49, 57, 5,  13, 21, 29, 37, 45, 53, 61, 2,  10, 18, 26, 34, 42, 50, 58, 6,  14, 22, 30,
     38, 46, 54, 62, 3,  11, 19, 27, 35, 43, 51, 59, 7,  15, 23, 31, 39, 47, 55, 63};
 
-// The bytes of one word of a level: `next` points at the escapes not used yet.
+// The bytes of one word of a level, whose escapes are the first bytes of `next`.
 template <bool kWide>
-inline __m512i DecodeWord(uint64_t x, uint64_t y, const __m512i* symbols, const uint8_t*& next) {
+inline __m512i DecodeWord(uint64_t x, uint64_t y, const __m512i* symbols, __m512i next) {
   const uint64_t escapes = kWide ? x & y : x;
   __m512i bytes = symbols[0];
   if constexpr (kWide) {
     bytes = _mm512_mask_mov_epi8(bytes, _cvtu64_mask64(x), symbols[1]);
     bytes = _mm512_mask_mov_epi8(bytes, _cvtu64_mask64(y), symbols[2]);
   }
-  bytes = _mm512_mask_expand_epi8(bytes, _cvtu64_mask64(escapes), _mm512_loadu_si512(next));
-  next += _mm_popcnt_u64(escapes);
+  return _mm512_mask_expand_epi8(bytes, _cvtu64_mask64(escapes), next);
+}
+
+// The same where `next` points at the escapes that are not used yet.
+template <bool kWide>
+inline __m512i DecodeWord(uint64_t x, uint64_t y, const __m512i* symbols, const uint8_t*& next) {
+  const __m512i bytes = DecodeWord<kWide>(x, y, symbols, _mm512_loadu_si512(next));
+  next += _mm_popcnt_u64(kWide ? x & y : x);
   return bytes;
 }
 
@@ -130,7 +136,8 @@ struct Elements {
     MergePart(ForUnpacking(symbols), at, n);
   }
   void Prefetch(size_t at) const {
-    _mm_prefetch(reinterpret_cast<const char*>(rest + at + kRestAhead), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(rest + at + kFarAhead), _MM_HINT_T1);
+    _mm_prefetch(reinterpret_cast<const char*>(rest + at + kNearAhead), _MM_HINT_T0);
   }
 
  private:
@@ -224,6 +231,30 @@ void CopyBlock(const Block& block, size_t at, const Out& out) {
   }
 }
 
+inline const __m512i* SymbolsOf(const Block& block, const __m512i* symbols, unsigned level) {
+  return symbols + level + 2 * (level < block.wide ? level : block.wide);
+}
+
+// The levels of one word or less, from the last one up to `level` (not the first): in a register,
+// because a load of what was just stored somewhere else waits for the store.
+inline __m512i DecodeShortLevels(const Block& block, const __m512i* symbols, __m512i bytes,
+                                 unsigned& level) {
+  while (level > 1 && block.codes[level - 1] <= 64) {
+    --level;
+    const auto n = static_cast<unsigned>(block.codes[level]);
+    const uint8_t* const planes = block.planes[level];
+    const __m512i* const own = SymbolsOf(block, symbols, level);
+    const uint64_t x = _bzhi_u64(LoadWord(planes), n);
+    if (level < block.wide) {
+      const uint64_t y = _bzhi_u64(LoadWord(planes + (n + 7) / 8), n);
+      bytes = DecodeWord<true>(x, y, own, bytes);
+    } else {
+      bytes = DecodeWord<false>(x, 0, own, bytes);
+    }
+  }
+  return bytes;
+}
+
 template <typename Out>
 void DecodeBlock(const Block& block, size_t at, Sequence* sequences, const Out& out) {
   if (block.levels == 0) return CopyBlock(block, at, out);
@@ -231,27 +262,26 @@ void DecodeBlock(const Block& block, size_t at, Sequence* sequences, const Out& 
   for (unsigned i = 0; i < kMostSymbols; ++i) {
     symbols[i] = Broadcast(Out::kRotated ? Rotated(block.symbols[i]) : block.symbols[i]);
   }
-  const unsigned wide_symbols = 3 * block.wide;
-  const uint8_t* escapes = block.bytes;
-  unsigned turn = 0;
-  if (Out::kRotated) {
-    uint8_t* const rotated = sequences[0].bytes;
-    for (size_t i = 0; i < block.codes[block.levels]; i += 64) {
-      _mm512_store_si512(rotated + i, Rotated(_mm512_loadu_si512(block.bytes + i)));
-    }
-    escapes = rotated;
-    turn = 1;
+  unsigned level = block.levels;
+  const uint8_t* escapes = sequences[0].bytes;
+  for (size_t i = 64; i < block.codes[level]; i += 64) {
+    const __m512i bytes = _mm512_loadu_si512(block.bytes + i);
+    _mm512_store_si512(sequences[0].bytes + i, Out::kRotated ? Rotated(bytes) : bytes);
   }
-  for (unsigned i = block.levels - 1; i > 0; --i) {
-    uint8_t* const bytes = sequences[turn].bytes;
-    if (i < block.wide) {
-      DecodeLevel<true>(block.planes[i], block.codes[i], symbols + 3 * i, escapes, bytes);
+  __m512i bytes = _mm512_loadu_si512(block.bytes);
+  if (Out::kRotated) bytes = Rotated(bytes);
+  if (block.codes[level] <= 64) bytes = DecodeShortLevels(block, symbols, bytes, level);
+  _mm512_store_si512(sequences[0].bytes, bytes);
+  for (unsigned turn = 1; level > 1; turn ^= 1) {
+    --level;
+    uint8_t* const out_bytes = sequences[turn].bytes;
+    const __m512i* const own = SymbolsOf(block, symbols, level);
+    if (level < block.wide) {
+      DecodeLevel<true>(block.planes[level], block.codes[level], own, escapes, out_bytes);
     } else {
-      DecodeLevel<false>(block.planes[i], block.codes[i], symbols + wide_symbols + i - block.wide,
-                         escapes, bytes);
+      DecodeLevel<false>(block.planes[level], block.codes[level], own, escapes, out_bytes);
     }
-    escapes = bytes;
-    turn ^= 1;
+    escapes = out_bytes;
   }
   if (block.wide > 0) {
     DecodeFirstLevel<true>(block, at, symbols, escapes, out);

@@ -56,6 +56,27 @@ inline bool ReadDictionary(Block& block, const uint8_t* at, size_t bytes, unsign
   return true;
 }
 
+// Level `i`, not the first and of one word or less.
+inline const uint8_t* FindShortLevel(Block& block, unsigned i, const uint8_t* at,
+                                     const uint8_t* end) {
+  const bool wide = i < block.wide;
+  const size_t n = block.codes[i];
+  const size_t bytes = (n + 7) / 8;
+  if (static_cast<size_t>(end - at) < (wide ? 2 * bytes : bytes)) return nullptr;
+  block.planes[i] = at;
+  if (n == 0) {
+    block.codes[i + 1] = 0;
+    return at;
+  }
+  const uint64_t x = LoadWord(at);
+  const uint64_t y = wide ? LoadWord(at + bytes) : x;
+  const uint64_t codes = ~uint64_t{0} >> (64 - n);
+  const uint64_t stored = ~uint64_t{0} >> (64 - 8 * bytes);
+  if (((x | y) & stored & ~codes) != 0) return nullptr;
+  block.codes[i + 1] = static_cast<size_t>(__builtin_popcountll(x & y & codes));
+  return at + (wide ? 2 * bytes : bytes);
+}
+
 // Level `i` begins at `at`: its length is known, and with it where the next begins.
 inline const uint8_t* FindLevel(Block& block, unsigned i, const uint8_t* at, const uint8_t* end) {
   const bool wide = i < block.wide;
@@ -107,7 +128,8 @@ inline bool ReadBlock(const uint8_t* at, const uint8_t* end, size_t n, Block& bl
   block.levels = block.wide + narrow;
   block.codes[0] = n;
   for (unsigned i = 0; i < block.levels; ++i) {
-    at = FindLevel(block, i, at, end);
+    at = i > 0 && block.codes[i] <= 64 ? FindShortLevel(block, i, at, end)
+                                       : FindLevel(block, i, at, end);
     if (at == nullptr) return false;
   }
   const size_t exceptions = block.codes[block.levels];
