@@ -6,6 +6,8 @@
 namespace penstock::ops::huffman {
 namespace {
 
+constexpr size_t kGroup = 32;
+
 struct Fence {
   explicit Fence(bool) {}
 };
@@ -15,8 +17,6 @@ PENSTOCK_INLINE uint64_t CountLeadingZeros(uint64_t value) {
 }
 
 PENSTOCK_INLINE uint64_t LowBits(uint64_t value) { return value % kIndices; }
-
-PENSTOCK_INLINE uint64_t Marked(uint64_t value) { return value | uint64_t{1} << 63; }
 
 // out[i] = sign << 15 | symbol << 7 | mantissa.
 void Merge(const uint8_t* symbols, const uint8_t* rest, size_t n, uint16_t* out, bool) {
