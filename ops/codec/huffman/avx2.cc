@@ -15,7 +15,9 @@ const Kernels* BuiltAvx2();
 
 namespace {
 
-constexpr size_t kGroup = 32;
+// clang-format off
+#include "ops/codec/huffman/merge.inc.h"
+// clang-format on
 
 // Streaming stores are in order with later ones after it.
 struct Fence {
@@ -34,19 +36,6 @@ PENSTOCK_INLINE uint64_t CountLeadingZeros(uint64_t value) {
 
 PENSTOCK_INLINE uint64_t LowBits(uint64_t value) { return _bzhi_u64(value, kIndexBits); }
 
-// A prefetch of an address that does not exist is ignored by the CPU; the difference is one of
-// integers. Always inline: GCC 12 takes a function that only prefetches for one without effect.
-PENSTOCK_INLINE void Prefetch(const void* p, size_t behind) {
-  const auto address = reinterpret_cast<uintptr_t>(p) - behind;
-  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0);
-}
-
-PENSTOCK_INLINE uint16_t Element(uint8_t symbol, uint8_t rest) {
-  return static_cast<uint16_t>((rest & 0x80u) << 8 | symbol << 7 | (rest & 0x7fu));
-}
-
-constexpr size_t kAhead = 1024;  // Bytes of the rest that are asked for before they are merged.
-
 // Sixteen elements. The sign of a rest byte widened to 16 bits is already where it belongs.
 PENSTOCK_INLINE __m256i Merge16(const uint8_t* symbols, const uint8_t* rest) {
   const __m256i exponent =
@@ -63,7 +52,7 @@ PENSTOCK_INLINE void MergeGroups(const uint8_t* symbols, const uint8_t* rest, si
                                  uint16_t* out) {
   for (size_t i = n; i != 0;) {
     i -= kGroup;
-    Prefetch(rest + i, kAhead);
+    Prefetch(rest + i, -kRestAhead);
     auto* const to = reinterpret_cast<__m256i*>(out + i);
     const __m256i low = Merge16(symbols + i, rest + i);
     const __m256i high = Merge16(symbols + i + 16, rest + i + 16);

@@ -1,9 +1,10 @@
 // The decoder of coded planes, one text for every instruction set. Included inside an unnamed
 // namespace, after the lanes of the instruction set:
 //   CountLeadingZeros(uint64_t), never of zero
-//   Merge(symbols, rest, n, out, streaming): out[i] = sign << 15 | symbol << 7 | mantissa
-//   kGroup: the elements that are best merged at once
 //   LowBits(uint64_t): the lowest kIndexBits
+//   Merge(symbols, rest, n, out, streaming): out[i] = sign << 15 | symbol << 7 | mantissa
+//   Fence(streaming): makes streaming stores come before what follows, when it goes
+//   merge.inc.h
 //
 // Four streams are decoded side by side because one lookup waits for the one before: its bits are
 // found, looked up and shifted out, some seven cycles for up to six symbols.
@@ -18,8 +19,8 @@ using Contents = Tables::Contents;
 
 constexpr unsigned kLookups = 5;
 constexpr uint64_t kMarker = uint64_t{1} << 63;
-constexpr size_t kMostSteps =
-    16;  // Before decoded symbols are merged: they stay in the first cache.
+constexpr size_t kMostSteps = 16;      // Before symbols are merged: they stay in the first cache.
+constexpr intptr_t kInputAhead = 512;  // Bytes of a stream that are asked for before they are used.
 
 template <bool kLong>
 struct Step {
@@ -90,6 +91,10 @@ void Steps(const Contents& tables, Stream streams[kStreams], size_t steps) {
     RefillAndSkipLong<kLong>(tables, b);
     RefillAndSkipLong<kLong>(tables, c);
     RefillAndSkipLong<kLong>(tables, d);
+    Prefetch(a.at, kInputAhead);
+    Prefetch(b.at, kInputAhead);
+    Prefetch(c.at, kInputAhead);
+    Prefetch(d.at, kInputAhead);
 #pragma GCC unroll 5
     for (unsigned i = 0; i < kLookups; ++i) {
       Lookup(runs, a.bits, a.out);
@@ -239,6 +244,9 @@ bool DecodeCoded(const Contents& tables, const uint8_t* coded, size_t coded_byte
   for (size_t s = 0; s < kStreams; ++s) {
     streams[s] = {kMarker, coded + places.begin[s], nullptr, coded + places.begin[s + 1],
                   quarters.begin[s + 1] - quarters.begin[s]};
+  }
+  for (intptr_t ahead = 0; ahead < kInputAhead; ahead += 64) {
+    for (const Stream& stream : streams) Prefetch(stream.at, ahead);
   }
   return tables.kind == Contents::Kind::kLong ? DecodeStreams<true>(tables, streams, sink)
                                               : DecodeStreams<false>(tables, streams, sink);
