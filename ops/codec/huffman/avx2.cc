@@ -15,6 +15,10 @@ const Kernels* BuiltAvx2();
 
 namespace {
 
+// clang-format off
+#include "ops/codec/huffman/merge.inc.h"
+// clang-format on
+
 // Streaming stores are in order with later ones after it.
 struct Fence {
   explicit Fence(bool streaming) : streaming_(streaming) {}
@@ -32,11 +36,6 @@ PENSTOCK_INLINE uint64_t CountLeadingZeros(uint64_t value) {
 
 PENSTOCK_INLINE uint64_t LowBits(uint64_t value) { return _bzhi_u64(value, kIndexBits); }
 
-PENSTOCK_INLINE uint64_t Marked(uint64_t value) {
-  __asm__("bts $63, %0" : "+r"(value) : : "cc");
-  return value;
-}
-
 // Sixteen elements. The sign of a rest byte widened to 16 bits is already where it belongs.
 PENSTOCK_INLINE __m256i Merge16(const uint8_t* symbols, const uint8_t* rest) {
   const __m256i exponent =
@@ -48,23 +47,32 @@ PENSTOCK_INLINE __m256i Merge16(const uint8_t* symbols, const uint8_t* rest) {
       _mm256_and_si256(widened, _mm256_set1_epi16(static_cast<int16_t>(0x807f))));
 }
 
-void Merge(const uint8_t* symbols, const uint8_t* rest, size_t n, uint16_t* out, bool streaming) {
-  size_t i = 0;
-  if (streaming && reinterpret_cast<uintptr_t>(out) % 32 == 0) {
-    for (; i + 32 <= n; i += 32) {
-      _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i), Merge16(symbols + i, rest + i));
-      _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i + 16),
-                          Merge16(symbols + i + 16, rest + i + 16));
-    }
-  } else {
-    for (; i + 32 <= n; i += 32) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), Merge16(symbols + i, rest + i));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i + 16),
-                          Merge16(symbols + i + 16, rest + i + 16));
+template <bool kStream>
+PENSTOCK_INLINE void MergeGroups(const uint8_t* symbols, const uint8_t* rest, size_t n,
+                                 uint16_t* out) {
+  for (size_t i = n; i != 0;) {
+    i -= kGroup;
+    Prefetch(rest + i, -kRestAhead);
+    auto* const to = reinterpret_cast<__m256i*>(out + i);
+    const __m256i low = Merge16(symbols + i, rest + i);
+    const __m256i high = Merge16(symbols + i + 16, rest + i + 16);
+    if constexpr (kStream) {
+      _mm256_stream_si256(to, low);
+      _mm256_stream_si256(to + 1, high);
+    } else {
+      _mm256_storeu_si256(to, low);
+      _mm256_storeu_si256(to + 1, high);
     }
   }
-  for (; i < n; ++i) {
-    out[i] = static_cast<uint16_t>((rest[i] & 0x80u) << 8 | symbols[i] << 7 | (rest[i] & 0x7fu));
+}
+
+void Merge(const uint8_t* symbols, const uint8_t* rest, size_t n, uint16_t* out, bool streaming) {
+  const size_t whole = n / kGroup * kGroup;
+  for (size_t i = whole; i < n; ++i) out[i] = Element(symbols[i], rest[i]);
+  if (streaming && reinterpret_cast<uintptr_t>(out) % 32 == 0) {
+    MergeGroups<true>(symbols, rest, whole, out);
+  } else {
+    MergeGroups<false>(symbols, rest, whole, out);
   }
 }
 

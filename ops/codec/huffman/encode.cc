@@ -39,7 +39,7 @@ void WriteStream(const Words& words, const uint8_t* symbols, size_t n, uint8_t* 
                  const uint8_t* end) {
   uint64_t bits = 0;
   unsigned held = 0;
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = n; i-- > 0;) {
     const uint32_t word = words.of[symbols[i]];
     bits |= static_cast<uint64_t>(word & 0xffffu) << held;
     held += word >> 16;

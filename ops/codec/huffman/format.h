@@ -30,8 +30,13 @@
 //   and if coded
 //     u32  bytes of stream 0, 1, 2 and 3; they add up to what follows
 //     the four streams
-//   Stream s holds the symbols of quarter s, in order: those from s * q up to (s + 1) * q as far as
-//   there are so many, q = 32 * ceil(n / 128). It has ceil(bits / 8) bytes; no symbols, no bytes.
+//   Stream s holds the symbols of quarter s, the last one first: those from s * q up to (s + 1) * q
+//   as far as there are so many, q = 32 * ceil(n / 128). It has ceil(bits / 8) bytes; no symbols,
+//   no bytes.
+//
+// The last symbol comes first because a decoder that looks up several symbols at a time then writes
+// downwards: it stores its table's entry as it is, symbols in the high bytes, and the next store
+// covers the low bytes. Upwards it would have to shift each entry, a seventh of its instructions.
 //
 // A quarter is whole groups of 32 symbols, so that the cache lines that bf16 elements are written
 // to belong to one quarter each.

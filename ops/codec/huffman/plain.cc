@@ -32,7 +32,7 @@ bool DecodeStream(const std::vector<Symbol>& table, unsigned limit, const uint8_
   uint32_t bits = 0;
   unsigned held = 0;
   const uint32_t mask = (1u << limit) - 1;
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = n; i-- > 0;) {
     while (held < limit && at != end) {
       bits |= static_cast<uint32_t>(*at++) << held;
       held += 8;

@@ -1,8 +1,10 @@
 // The decoder of coded planes, one text for every instruction set. Included inside an unnamed
 // namespace, after the lanes of the instruction set:
 //   CountLeadingZeros(uint64_t), never of zero
-//   Merge(symbols, rest, n, out, streaming): bf16 elements; see scalar_lanes.inc.h
-//   Prefetch(address)
+//   LowBits(uint64_t): the lowest kIndexBits
+//   Merge(symbols, rest, n, out, streaming): out[i] = sign << 15 | symbol << 7 | mantissa
+//   Fence(streaming): makes streaming stores come before what follows, when it goes
+//   merge.inc.h
 //
 // Four streams are decoded side by side because one lookup waits for the one before: its bits are
 // found, looked up and shifted out, some seven cycles for up to six symbols.
@@ -17,8 +19,8 @@ using Contents = Tables::Contents;
 
 constexpr unsigned kLookups = 5;
 constexpr uint64_t kMarker = uint64_t{1} << 63;
-constexpr size_t kMostSteps =
-    16;  // Before decoded symbols are merged: they stay in the first cache.
+constexpr size_t kMostSteps = 16;      // Before symbols are merged: they stay in the first cache.
+constexpr intptr_t kInputAhead = 512;  // Bytes of a stream that are asked for before they are used.
 
 template <bool kLong>
 struct Step {
@@ -32,7 +34,7 @@ struct Step {
 struct Stream {
   uint64_t bits;
   const uint8_t* at;
-  uint8_t* out;
+  uint8_t* out;  // Behind the next symbol's place: a stream begins with its last.
   const uint8_t* end;
   size_t left;  // Symbols to come.
 };
@@ -46,15 +48,16 @@ inline uint64_t Load64(const uint8_t* p) {
 PENSTOCK_INLINE void Refill(uint64_t& bits, const uint8_t*& at) {
   const uint64_t used = CountLeadingZeros(bits);
   at += used >> 3;
-  bits = Marked(Load64(at)) >> (used & 7);
+  bits = (Load64(at) | kMarker) >> (used & 7);
 }
 
+// Writes downwards from `out`.
 PENSTOCK_INLINE void Lookup(const uint64_t* runs, uint64_t& bits, uint8_t*& out) {
-  uint64_t run = runs[LowBits(bits)];
+  const uint64_t* const entry = runs + LowBits(bits);
+  const uint64_t run = *entry;
   bits >>= run & 63;
-  run = run >> 16 | run << 48;
-  __builtin_memcpy(out, &run, sizeof(run));
-  out += run >> 56;
+  __builtin_memcpy(out - sizeof(run), &run, sizeof(run));
+  out -= reinterpret_cast<const uint8_t*>(entry)[1];
 }
 
 // The next symbol, of up to 16 bits.
@@ -72,7 +75,7 @@ template <bool kLong>
 PENSTOCK_INLINE void RefillAndSkipLong(const Contents& tables, Stream& s) {
   Refill(s.bits, s.at);
   if (!kLong || tables.runs[s.bits % kIndices] != 0) return;
-  *s.out++ = LoneSymbol(tables, s.bits);
+  *--s.out = LoneSymbol(tables, s.bits);
   Refill(s.bits, s.at);
 }
 
@@ -88,6 +91,10 @@ void Steps(const Contents& tables, Stream streams[kStreams], size_t steps) {
     RefillAndSkipLong<kLong>(tables, b);
     RefillAndSkipLong<kLong>(tables, c);
     RefillAndSkipLong<kLong>(tables, d);
+    Prefetch(a.at, kInputAhead);
+    Prefetch(b.at, kInputAhead);
+    Prefetch(c.at, kInputAhead);
+    Prefetch(d.at, kInputAhead);
 #pragma GCC unroll 5
     for (unsigned i = 0; i < kLookups; ++i) {
       Lookup(runs, a.bits, a.out);
@@ -103,7 +110,9 @@ void Steps(const Contents& tables, Stream streams[kStreams], size_t steps) {
 }
 
 // Bits between a stream's place and its end; negative behind it.
-inline int64_t BitsLeft(const Stream& s) { return (s.end - s.at) * 8 - static_cast<int64_t>(CountLeadingZeros(s.bits)); }
+inline int64_t BitsLeft(const Stream& s) {
+  return (s.end - s.at) * 8 - static_cast<int64_t>(CountLeadingZeros(s.bits));
+}
 
 // The steps that a stream has bytes and symbols for.
 template <bool kLong>
@@ -126,16 +135,16 @@ bool Finish(const Contents& tables, Stream& s) {
     Refill(s.bits, s.at);
     const uint8_t* const before = s.out;
     if (tables.runs[s.bits % kIndices] == 0) {
-      *s.out++ = LoneSymbol(tables, s.bits);
+      *--s.out = LoneSymbol(tables, s.bits);
     } else {
       Lookup(tables.runs, s.bits, s.out);
     }
-    s.left -= static_cast<size_t>(s.out - before);
+    s.left -= static_cast<size_t>(before - s.out);
   }
   for (; s.left != 0; --s.left) {
     if (BitsLeft(s) < 0) return false;
     Refill(s.bits, s.at);
-    *s.out++ = LoneSymbol(tables, s.bits);
+    *--s.out = LoneSymbol(tables, s.bits);
   }
   const int64_t spare = BitsLeft(s);
   if (spare < 0 || spare >= 8) return false;
@@ -149,8 +158,8 @@ struct Idle {
 };
 
 // Decodes the streams of a plane into the places that `sink` gives:
-//   uint8_t* Place(s)        where the next symbols of stream s go: kSinkRoom bytes, or all that
-//                            the stream has left
+//   uint8_t* Place(s)        the next symbols of stream s go below: kSinkRoom bytes, or all that the
+//                            stream has left
 //   void Take(s, symbols)    so many were put there
 template <bool kLong, class Sink>
 bool DecodeStreams(const Contents& tables, Stream streams[kStreams], Sink& sink) {
@@ -162,7 +171,7 @@ bool DecodeStreams(const Contents& tables, Stream streams[kStreams], Sink& sink)
     for (size_t s = 0; s < kStreams; ++s) {
       Stream& stream = streams[s];
       if (!running[s]) {
-        stream = {kMarker, idle.zeros, idle.symbols, nullptr, 0};
+        stream = {kMarker, idle.zeros, idle.symbols + sizeof(idle.symbols), nullptr, 0};
         continue;
       }
       stream.out = sink.Place(s);
@@ -172,7 +181,7 @@ bool DecodeStreams(const Contents& tables, Stream streams[kStreams], Sink& sink)
         if (!Finish<kLong>(tables, stream)) return false;
         sink.Take(s, left);
         running[s] = false;
-        stream = {kMarker, idle.zeros, idle.symbols, nullptr, 0};
+        stream = {kMarker, idle.zeros, idle.symbols + sizeof(idle.symbols), nullptr, 0};
         continue;
       }
       any = true;
@@ -182,7 +191,7 @@ bool DecodeStreams(const Contents& tables, Stream streams[kStreams], Sink& sink)
     Steps<kLong>(tables, streams, steps);
     for (size_t s = 0; s < kStreams; ++s) {
       if (!running[s]) continue;
-      const auto symbols = static_cast<size_t>(streams[s].out - sink.Place(s));
+      const auto symbols = static_cast<size_t>(sink.Place(s) - streams[s].out);
       streams[s].left -= symbols;
       sink.Take(s, symbols);
     }
@@ -196,32 +205,33 @@ static_assert(kSinkRoom >= Step<true>::kBytes * 8 + Step<true>::kStore);  // For
 struct SymbolSink {
   uint8_t* place[kStreams];
   uint8_t* Place(size_t s) { return place[s]; }
-  void Take(size_t s, size_t symbols) { place[s] += symbols; }
+  void Take(size_t s, size_t symbols) { place[s] -= symbols; }
 };
 
-// Elements: whole groups of 32 symbols are merged, the rest of them waits for the next.
+// Elements: whole groups of symbols are merged, counted from the beginning of the quarter; those
+// below them wait for the next.
 struct Bf16Sink {
   struct Quarter {
-    uint8_t symbols[32 + kSinkRoom];
-    size_t waiting;
+    alignas(64) uint8_t symbols[(kSinkRoom / 64 + 2) * 64];
+    size_t waiting;  // At the end of `symbols`.
     const uint8_t* rest;
     uint16_t* out;
-    size_t left;
+    size_t left;  // Elements that are not merged yet.
   };
   Quarter quarters[kStreams];
   bool streaming;
 
-  uint8_t* Place(size_t s) { return quarters[s].symbols + quarters[s].waiting; }
+  static uint8_t* End(Quarter& q) { return q.symbols + sizeof(q.symbols); }
+  uint8_t* Place(size_t s) { return End(quarters[s]) - quarters[s].waiting; }
   void Take(size_t s, size_t symbols) {
     Quarter& q = quarters[s];
     const size_t ready = q.waiting + symbols;
-    const size_t merged = ready == q.left ? ready : ready / 32 * 32;
-    Merge(q.symbols, q.rest, merged, q.out, streaming);
-    q.rest += merged;
-    q.out += merged;
+    q.waiting = (ready - q.left) % kGroup;  // Above them whole groups are left; modulo 2^64.
+    if (q.waiting > ready) q.waiting = ready;
+    const size_t merged = ready - q.waiting;
     q.left -= merged;
-    q.waiting = ready - merged;
-    if (merged >= 32) __builtin_memcpy(q.symbols, q.symbols + merged, 32);
+    Merge(End(q) - merged, q.rest + q.left, merged, q.out + q.left, streaming);
+    __builtin_memmove(End(q) - kGroup, End(q) - merged - kGroup, kGroup);
   }
 };
 
@@ -234,6 +244,9 @@ bool DecodeCoded(const Contents& tables, const uint8_t* coded, size_t coded_byte
   for (size_t s = 0; s < kStreams; ++s) {
     streams[s] = {kMarker, coded + places.begin[s], nullptr, coded + places.begin[s + 1],
                   quarters.begin[s + 1] - quarters.begin[s]};
+  }
+  for (intptr_t ahead = 0; ahead < kInputAhead; ahead += 64) {
+    for (const Stream& stream : streams) Prefetch(stream.at, ahead);
   }
   return tables.kind == Contents::Kind::kLong ? DecodeStreams<true>(tables, streams, sink)
                                               : DecodeStreams<false>(tables, streams, sink);
@@ -267,7 +280,7 @@ bool DecodeSymbols(const Contents& tables, const uint8_t* coded, size_t coded_by
   }
   const Quarters quarters = QuartersOf(n);
   SymbolSink sink;
-  for (size_t s = 0; s < kStreams; ++s) sink.place[s] = symbols + quarters.begin[s];
+  for (size_t s = 0; s < kStreams; ++s) sink.place[s] = symbols + quarters.begin[s + 1];
   return DecodeCoded(tables, coded, coded_bytes, quarters, sink);
 }
 

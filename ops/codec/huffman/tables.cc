@@ -52,11 +52,11 @@ uint64_t Run(const Contents& contents, unsigned index) {
     const uint16_t entry = contents.head[index >> bits];
     const unsigned length = entry >> 8;
     if (length == 0 || bits + length > kIndexBits) break;
-    symbols |= static_cast<uint64_t>(entry & 0xffu) << 8 * count;
+    symbols |= static_cast<uint64_t>(entry & 0xffu) << (56 - 8 * count);
     bits += length;
     ++count;
   }
-  return bits | count << 8 | symbols << 16;
+  return bits | count << 8 | symbols;
 }
 
 }  // namespace

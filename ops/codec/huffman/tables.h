@@ -13,7 +13,7 @@ inline constexpr unsigned kMostRunSymbols = 6;
 inline constexpr unsigned kTailBits = kLongLimit - kIndexBits;
 
 // A run: the symbols whose codes lie whole in the next kIndexBits, at most kMostRunSymbols.
-//   byte 0 the bits they take, 1 their number, 2..7 the symbols in order.
+//   byte 0 the bits they take, 1 their number, 7 the first symbol, 6 the second and so on.
 // 0 where the next code is longer than that, which only codes of kLongLimit have.
 //
 // The next symbol alone is found in two steps. head[next kIndexBits] is the symbol | length << 8;

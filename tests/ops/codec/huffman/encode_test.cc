@@ -16,8 +16,8 @@ TEST(HuffmanEncode, BytesOfAKnownPlane) {
   symbols[1] = 7;
   symbols[39] = 4;
   const Bytes coded = EncodePlane(code, symbols);
-  EXPECT_EQ(coded, (Bytes{1,          5, 0, 0, 0, 2,    0,   0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
-                          0b00011101, 0, 0, 0, 0, 0x80, 0x01}));
+  EXPECT_EQ(coded, (Bytes{1, 5, 0, 0,    0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
+                          0, 0, 0, 0xc0, 0x03, 0x03, 0}));
 }
 
 TEST(HuffmanEncode, RawWhereCodingDoesNotPay) {

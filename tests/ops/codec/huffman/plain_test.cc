@@ -9,8 +9,8 @@ TEST(HuffmanPlain, KnownBytes) {
   code.lengths[2] = 2;
   code.lengths[4] = 3;
   code.lengths[7] = 3;
-  const Bytes coded = {1, 5, 0, 0, 0, 2,          0, 0, 0, 0, 0,    0,
-                       0, 0, 0, 0, 0, 0b00011101, 0, 0, 0, 0, 0x80, 0x01};
+  const Bytes coded = {1, 5, 0, 0, 0, 2, 0, 0, 0,    0,    0,    0,
+                       0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x03, 0x03, 0};
   Bytes want(40, 9);
   want[0] = 2;
   want[1] = 7;
