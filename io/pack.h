@@ -94,6 +94,8 @@
 #include "io/pack/directory.h"
 #include "io/pack/layout.h"
 #include "io/pack/manifest.h"
+#include "io/pack/read_stripe.h"
 #include "io/pack/stripe.h"
+#include "io/pack/write/begun.h"
 #include "io/pack/write/builder.h"
 #include "io/pack/write/writer.h"

@@ -8,7 +8,7 @@
 #include "graph/stage.h"
 #include "io/file.h"
 #include "io/options.h"
-#include "io/pack/begun.h"
+#include "io/pack/write/begun.h"
 #include "io/read_now.h"
 #include "models/k3/commands/version.h"
 #include "models/k3/pack/codec_choice.h"
