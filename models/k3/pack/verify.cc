@@ -74,6 +74,15 @@ class VerifyJob : public StripeJob {
   uint64_t done_ = 0;
 };
 
+// What is wrong with a pack that is there is a finding, not a refusal.
+Result<std::unique_ptr<io::Pack>> OpenToVerify(const std::string& directory) {
+  Result<std::unique_ptr<io::Pack>> pack = io::Pack::Open(directory);
+  if (pack || !io::HasFile(io::PackPath(directory, io::kManifestName))) return pack;
+  Error error = std::move(pack).error();
+  if (error.code == ErrorCode::kRefused) error.code = ErrorCode::kUnsound;
+  return error;
+}
+
 // The source that the pack says it was made from, cut as it is.
 Result<PackSource> SourceOf(const io::Pack& pack, const std::string& against,
                             const Notice& notice) {
@@ -102,7 +111,7 @@ Result<PackSource> SourceOf(const io::Pack& pack, const std::string& against,
 
 Result<VerifyResult> VerifyPack(const VerifyOptions& options, const PackWatch& watch) {
   if (options.pack.empty()) return Refused("expected the directory of a pack");
-  PENSTOCK_TRY(const std::unique_ptr<io::Pack> pack, io::Pack::Open(options.pack));
+  PENSTOCK_TRY(const std::unique_ptr<io::Pack> pack, OpenToVerify(options.pack));
   std::optional<PackSource> source;
   std::vector<std::string> files = {pack->stripes_path()};
   if (!options.against.empty()) {
