@@ -286,7 +286,6 @@ inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
 // What comes out: the symbols.
 struct Bytes {
   static constexpr bool kRotated = false;
-  static constexpr size_t kBytes = 1;
   uint8_t* out;
 
   PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
