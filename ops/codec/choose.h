@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ struct CodecKernels {
 // gives other bytes is left out and tells `notice`. `isa` "scalar" takes those, any other value
 // measures.
 CodecKernels ChooseCodecKernels(const std::string& isa, const Notice& notice);
+
+// The same over given decoders of one codec; the others are compared with the first.
+const chain::Kernels* FastestChain(std::span<const chain::Kernels* const> candidates,
+                                   const Notice& notice);
+const huffman::Kernels* FastestHuffman(std::span<const huffman::Kernels* const> candidates,
+                                       const Notice& notice);
 
 // All that this machine can run, scalar first: for tests and benchmarks.
 std::vector<const chain::Kernels*> ChainKernelsHere();

@@ -62,7 +62,7 @@ void Check(const uint8_t* data, size_t size) {
   if (size < 4) return;
   const unsigned limit = data[0] % 2 == 0 ? kLimit : kLongLimit;
   const size_t code_bytes = data[1];
-  const size_t n = data[2] | data[3] << 8;
+  const size_t n = (data[2] | data[3] << 8) % 4096;
   if (size - 4 < code_bytes) return;
   Code code;
   const Bytes code_copy(data + 4, data + 4 + code_bytes);

@@ -36,9 +36,8 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
   return count;
 }
 
-// How far ahead the rest is asked for: into the second cache early, into the first one late.
-constexpr size_t kFarAhead = 8192;
-constexpr size_t kNearAhead = 1024;
+// How far ahead the rest is asked for.
+constexpr size_t kRestAhead = 4096;
 
 #define PENSTOCK_INLINE inline __attribute__((always_inline))
 
@@ -54,11 +53,6 @@ inline uint64_t AllBits(const uint64_t* plane, size_t at) {
   const uint64_t low = plane[at / 64] >> at % 64;
   return low | (plane[at / 64 + 1] << 1) << (63 - at % 64);
 }
-// The same by one load, of which the first 57 bits are valid.
-inline uint64_t MostBits(const uint64_t* plane, size_t at) {
-  return LoadWord(reinterpret_cast<const uint8_t*>(plane) + at / 8) >> at % 8;
-}
-
 // What a level's symbols have in common: a wide level's are base, base + 1 and base + 2, base being
 // a multiple of four.
 struct Base {
@@ -75,14 +69,17 @@ struct Base {
 
 // One word of a level. `used` of the escapes were used before.
 template <bool kWide>
-inline void DecodeWord(uint64_t x, uint64_t y, const Base& base, const Numbers& escapes,
-                       size_t& used, Numbers& out, size_t w) {
+PENSTOCK_INLINE void DecodeWord(uint64_t x, uint64_t y, const Base& base, const Numbers& escapes,
+                                size_t& used, Numbers& out, size_t w) {
   const uint64_t mask = kWide ? x & y : x;
   const auto count = static_cast<size_t>(_mm_popcnt_u64(mask));
-  uint64_t bits0 = MostBits(escapes.planes[0], used);
-  uint64_t bits1 = MostBits(escapes.planes[1], used);
-  uint64_t bits2 = MostBits(escapes.planes[2], used);
-  uint64_t bits3 = MostBits(escapes.planes[3], used);
+  // One load and shift a plane, by which the first 57 bits are valid.
+  constexpr size_t kPlane = sizeof escapes.planes[0];
+  const uint8_t* const from = reinterpret_cast<const uint8_t*>(escapes.planes) + used / 8;
+  uint64_t bits0 = LoadWord(from) >> used % 8;
+  uint64_t bits1 = LoadWord(from + kPlane) >> used % 8;
+  uint64_t bits2 = LoadWord(from + 2 * kPlane) >> used % 8;
+  uint64_t bits3 = LoadWord(from + 3 * kPlane) >> used % 8;
   if (__builtin_expect(count > 57, 0)) {
     bits0 = AllBits(escapes.planes[0], used);
     bits1 = AllBits(escapes.planes[1], used);
@@ -129,9 +126,11 @@ inline Word DecodeShortLevels(const Block& block, const unsigned* numbers, unsig
 }
 
 template <bool kWide>
-void DecodeLevel(const uint8_t* planes, size_t words, size_t rest, unsigned number,
-                 const Numbers& escapes, Numbers& out) {
+void DecodeLevel(const uint8_t* planes, size_t n, unsigned number, const Numbers& escapes,
+                 Numbers& out) {
   const Base base(number);
+  size_t words = n / 64;
+  const size_t rest = n % 64;
   size_t used = 0;
   for (size_t w = 0; w < words; ++w) {
     const uint64_t x = LoadWord(planes);
@@ -150,9 +149,10 @@ void DecodeLevel(const uint8_t* planes, size_t words, size_t rest, unsigned numb
   }
 }
 
-// The numbers of a block's symbols; the table gets the symbol of each number. Wide levels have
-// numbers 0 1 2, 4 5 6 and so on, narrow ones take those that are left.
-const Numbers& DecodeLevels(const Block& block, Numbers* turns, uint8_t* table) {
+// The numbers of the escapes of a block's first level, in the one of two places that is answered;
+// the table gets the symbol of each number. Wide levels have numbers 0 1 2, 4 5 6 and so on, narrow
+// ones take those that are left, so the first level's are 0 on.
+unsigned DecodeEscapes(const Block& block, Numbers* turns, uint8_t* table) {
   unsigned numbers[kMostLevels];
   const uint8_t* symbol = block.symbols;
   for (unsigned i = 0; i < 16; ++i) table[i] = 0;
@@ -180,17 +180,14 @@ const Numbers& DecodeLevels(const Block& block, Numbers* turns, uint8_t* table) 
     turns[0].planes[3][0] = word.bits3;
   }
   unsigned turn = 0;
-  for (unsigned i = level; i-- > 0; turn ^= 1) {
-    const size_t n = block.codes[i];
-    const size_t words = i == 0 ? (n + 63) / 64 : n / 64;
-    const size_t rest = i == 0 ? 0 : n % 64;
+  for (unsigned i = level; i-- > 1; turn ^= 1) {
     if (i < block.wide) {
-      DecodeLevel<true>(block.planes[i], words, rest, numbers[i], turns[turn], turns[turn ^ 1]);
+      DecodeLevel<true>(block.planes[i], block.codes[i], numbers[i], turns[turn], turns[turn ^ 1]);
     } else {
-      DecodeLevel<false>(block.planes[i], words, rest, numbers[i], turns[turn], turns[turn ^ 1]);
+      DecodeLevel<false>(block.planes[i], block.codes[i], numbers[i], turns[turn], turns[turn ^ 1]);
     }
   }
-  return turns[turn];
+  return turn;
 }
 
 inline uint8_t Rotated(uint8_t symbol) { return static_cast<uint8_t>(symbol >> 1 | symbol << 7); }
@@ -289,10 +286,10 @@ inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
 // What comes out: the symbols.
 struct Bytes {
   static constexpr bool kRotated = false;
-  static constexpr size_t kBytes = 1;
   uint8_t* out;
 
   PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
+#pragma GCC unroll 8
     for (unsigned i = 0; i < 8; ++i) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + at + 32 * i),
                           _mm256_permute4x64_epi64(group.symbols[i], kLanes));
@@ -316,6 +313,7 @@ struct Elements {
 
   PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
     const __m256i low7 = _mm256_set1_epi8(0x7f);
+#pragma GCC unroll 8
     for (unsigned i = 0; i < 8; ++i) {
       const auto* const from = reinterpret_cast<const __m256i*>(rest + at + 32 * i);
       const __m256i rest_bytes = _mm256_permute4x64_epi64(_mm256_loadu_si256(from), kLanes);
@@ -337,8 +335,7 @@ struct Elements {
   }
   void Prefetch(size_t at) const {
     for (size_t i = at; i < at + 256; i += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(rest + i + kFarAhead), _MM_HINT_T1);
-      _mm_prefetch(reinterpret_cast<const char*>(rest + i + kNearAhead), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(rest + i + kRestAhead), _MM_HINT_T0);
     }
   }
 
@@ -387,31 +384,79 @@ __attribute__((noinline)) void PutSlowly(const Numbers& numbers, size_t w, __m25
   }
 }
 
-template <typename Out>
-void DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) {
-  if (block.levels == 0) return CopyBlock(block, at, out);
-  alignas(16) uint8_t table[16];
-  const Numbers& numbers = DecodeLevels(block, turns, table);
-  if (Out::kRotated) {
-    for (uint8_t& symbol : table) symbol = Rotated(symbol);
+// The first level, word after word.
+template <bool kWide>
+class FirstLevel {
+ public:
+  FirstLevel(const Block& block, const Numbers& escapes, Numbers& out)
+      : planes_(block.planes[0]), words_((block.n + 63) / 64), escapes_(escapes), out_(out) {
+    for (auto& plane : out.planes) {
+      for (size_t w = words_; w < words_ + kMoreWords; ++w) plane[w] = 0;
+    }
   }
-  const __m256i symbols =
-      _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
+  // The next words up to `end`, as far as there are any.
+  PENSTOCK_INLINE void Decode(size_t end) {
+    if (end > words_) end = words_;
+    const Base zero(0);
+    for (; word_ < end; ++word_, planes_ += kWide ? 16 : 8) {
+      const uint64_t x = LoadWord(planes_);
+      const uint64_t y = kWide ? LoadWord(planes_ + 8) : 0;
+      DecodeWord<kWide>(x, y, zero, escapes_, used_, out_, word_);
+    }
+  }
+
+ private:
+  const uint8_t* planes_;
+  size_t words_;
+  size_t word_ = 0;
+  size_t used_ = 0;
+  const Numbers& escapes_;
+  Numbers& out_;
+};
+
+// The first level goes a few groups ahead of what turns its numbers into bytes: far enough that
+// they are in the cache, and near enough that the two, which use different parts of the processor,
+// overlap with each other and with the memory.
+constexpr size_t kLead = 4;
+
+template <bool kWide, typename Out>
+void DecodeFirstLevel(const Block& block, size_t at, const Numbers& escapes, Numbers& numbers,
+                      __m256i symbols, const Out& out) {
   const uint8_t* exceptions = block.bytes;
   const uint8_t* coded_ahead = block.end;
   // The next block takes about as many bytes as this one.
   const size_t lines = static_cast<size_t>(block.end - block.planes[0]) / (block.n / 4 + 1) + 1;
+  FirstLevel<kWide> level(block, escapes, numbers);
+  level.Decode(4 * kLead);
   for (size_t done = 0; done < block.n; done += 256) {
     out.Prefetch(at + done);
     for (size_t i = 0; i < lines; ++i, coded_ahead += 64) {
       _mm_prefetch(reinterpret_cast<const char*>(coded_ahead), _MM_HINT_T0);
     }
+    level.Decode(done / 64 + 4 * kLead + 4);
     const size_t n = block.n - done < 256 ? block.n - done : 256;
     if (__builtin_expect(n < 256 || AnyException(numbers, done / 64), 0)) {
       PutSlowly(numbers, done / 64, symbols, exceptions, at + done, n, out);
     } else {
       out.Put(ToBytes(numbers, done / 64, symbols), at + done);
     }
+  }
+}
+
+template <typename Out>
+void DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) {
+  if (block.levels == 0) return CopyBlock(block, at, out);
+  alignas(16) uint8_t table[16];
+  const unsigned turn = DecodeEscapes(block, turns, table);
+  if (Out::kRotated) {
+    for (uint8_t& symbol : table) symbol = Rotated(symbol);
+  }
+  const __m256i symbols =
+      _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
+  if (block.wide > 0) {
+    DecodeFirstLevel<true>(block, at, turns[turn], turns[turn ^ 1], symbols, out);
+  } else {
+    DecodeFirstLevel<false>(block, at, turns[turn], turns[turn ^ 1], symbols, out);
   }
 }
 

@@ -9,7 +9,7 @@ namespace penstock::ops::chain {
 namespace {
 
 // A level costs a decoder time even when it is nearly empty: it has to save so many bytes.
-constexpr size_t kLevelPrice = 4;
+constexpr size_t kLevelPrice = 2;
 
 using Counts = uint32_t[256];
 

@@ -19,16 +19,7 @@ namespace {
 #include "ops/codec/huffman/merge.inc.h"
 // clang-format on
 
-// Streaming stores are in order with later ones after it.
-struct Fence {
-  explicit Fence(bool streaming) : streaming_(streaming) {}
-  ~Fence() {
-    if (streaming_) _mm_sfence();
-  }
-  Fence(const Fence&) = delete;
-  Fence& operator=(const Fence&) = delete;
-  const bool streaming_;
-};
+PENSTOCK_INLINE void Fence() { _mm_sfence(); }
 
 PENSTOCK_INLINE uint64_t CountLeadingZeros(uint64_t value) {
   return static_cast<uint64_t>(_lzcnt_u64(value));

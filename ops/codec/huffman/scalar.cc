@@ -10,9 +10,7 @@ namespace {
 #include "ops/codec/huffman/merge.inc.h"
 // clang-format on
 
-struct Fence {
-  explicit Fence(bool) {}
-};
+PENSTOCK_INLINE void Fence() {}  // It has no streaming stores.
 
 PENSTOCK_INLINE uint64_t CountLeadingZeros(uint64_t value) {
   return static_cast<uint64_t>(__builtin_clzll(value));

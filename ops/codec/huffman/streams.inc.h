@@ -3,7 +3,7 @@
 //   CountLeadingZeros(uint64_t), never of zero
 //   LowBits(uint64_t): the lowest kIndexBits
 //   Merge(symbols, rest, n, out, streaming): out[i] = sign << 15 | symbol << 7 | mantissa
-//   Fence(streaming): makes streaming stores come before what follows, when it goes
+//   Fence(): streaming stores come before what follows
 //   merge.inc.h
 //
 // Four streams are decoded side by side because one lookup waits for the one before: its bits are
@@ -296,9 +296,8 @@ void MergeSingle(uint8_t symbol, const uint8_t* rest, size_t n, uint16_t* out, b
   }
 }
 
-bool DecodeBf16(const Contents& tables, const uint8_t* coded, size_t coded_bytes,
-                const uint8_t* rest, size_t n, uint16_t* out, bool streaming) {
-  const Fence fence(streaming);
+bool DecodeElements(const Contents& tables, const uint8_t* coded, size_t coded_bytes,
+                    const uint8_t* rest, size_t n, uint16_t* out, bool streaming) {
   switch (PlaneOf(tables, coded, coded_bytes, n)) {
     case Plane::kCorrupt:
       return false;
@@ -322,4 +321,11 @@ bool DecodeBf16(const Contents& tables, const uint8_t* coded, size_t coded_bytes
     q.left = quarters.begin[s + 1] - quarters.begin[s];
   }
   return DecodeCoded(tables, coded, coded_bytes, quarters, sink);
+}
+
+bool DecodeBf16(const Contents& tables, const uint8_t* coded, size_t coded_bytes,
+                const uint8_t* rest, size_t n, uint16_t* out, bool streaming) {
+  const bool whole = DecodeElements(tables, coded, coded_bytes, rest, n, out, streaming);
+  if (streaming) Fence();
+  return whole;
 }
