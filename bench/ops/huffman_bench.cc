@@ -165,6 +165,7 @@ void Plain(benchmark::State& state) {
 bool Register() {
   std::vector<const huffman::Kernels*> all = {&huffman::Scalar()};
   if (huffman::Avx2() != nullptr) all.push_back(huffman::Avx2());
+  if (huffman::Avx512() != nullptr) all.push_back(huffman::Avx512());
   for (const huffman::Kernels* kernels : all) {
     const auto add = [&](const char* name, Where where) {
       benchmark::RegisterBenchmark((std::string(name) + "/" + kernels->name).c_str(),

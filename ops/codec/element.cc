@@ -165,6 +165,57 @@ void MergeElements(const uint8_t* exponents, const uint8_t* rest, size_t n,
   if (first < n) merge(first, n - first);
 }
 
+// Elements of a byte, eight in a word.
+template <Element kElement>
+struct ByteWords {
+  using L = Layout<kElement>;
+  static constexpr uint64_t kEach = 0x0101010101010101ULL;
+  static constexpr uint64_t kMantissas = ((1u << L::kMantissa) - 1) * kEach;
+  static constexpr uint64_t kExponents = ((1u << L::kExponent) - 1) * kEach;
+  static constexpr uint64_t kSigns = (1u << L::kMantissa) * kEach;  // In the rest.
+
+  static uint64_t ExponentsOf(uint64_t word) { return word >> L::kMantissa & kExponents; }
+  static uint64_t RestsOf(uint64_t word) {
+    return (word & kMantissas) | (word >> L::kExponent & kSigns);
+  }
+  static uint64_t Join(uint64_t exponents, uint64_t rests) {
+    return (rests & kMantissas) | (exponents & kExponents) << L::kMantissa |
+           (rests & kSigns) << L::kExponent;
+  }
+};
+
+template <Element kElement>
+void SplitByteElements(const uint8_t* raw, size_t n, uint8_t* exponents, uint8_t* rest) {
+  using W = ByteWords<kElement>;
+  const size_t stride = (n + 7) / 8;
+  const auto split = [&](size_t group, size_t count) __attribute__((always_inline)) {
+    uint64_t word = 0;
+    std::memcpy(&word, raw + group * 8, count);
+    const uint64_t fields = W::ExponentsOf(word);
+    std::memcpy(exponents + group * 8, &fields, count);
+    const uint64_t planes = Transpose(W::RestsOf(word));
+    for (unsigned j = 0; j < W::L::kBits; ++j) {
+      rest[j * stride + group] = static_cast<uint8_t>(planes >> 8 * j);
+    }
+  };
+  for (size_t group = 0; group < n / 8; ++group) split(group, 8);
+  if (n % 8 != 0) split(n / 8, n % 8);
+}
+
+template <Element kElement>
+void MergeByteElements(const uint8_t* exponents, const uint8_t* rest, size_t n, uint8_t* raw) {
+  using W = ByteWords<kElement>;
+  const size_t stride = (n + 7) / 8;
+  const auto merge = [&](size_t group, size_t count) __attribute__((always_inline)) {
+    uint64_t fields = 0;
+    std::memcpy(&fields, exponents + group * 8, count);
+    const uint64_t word = W::Join(fields, OddBitsOf<kElement>(rest, stride, group));
+    std::memcpy(raw + group * 8, &word, count);
+  };
+  for (size_t group = 0; group < n / 8; ++group) merge(group, 8);
+  if (n % 8 != 0) merge(n / 8, n % 8);
+}
+
 // Calls `run` with the element as a constant.
 template <class Run>
 void ForElement(Element element, Run run) {
@@ -202,13 +253,23 @@ size_t RestBytes(Element element, size_t n) {
 
 void Split(Element element, const uint8_t* raw, size_t n, uint8_t* exponents, uint8_t* rest) {
   ForElement(element, [&](auto constant) {
-    SplitElements<decltype(constant)::value>(raw, n, exponents, rest);
+    constexpr Element kElement = decltype(constant)::value;
+    if constexpr (FieldsOf(kElement).bytes == 1) {
+      SplitByteElements<kElement>(raw, n, exponents, rest);
+    } else {
+      SplitElements<kElement>(raw, n, exponents, rest);
+    }
   });
 }
 
 void Merge(Element element, const uint8_t* exponents, const uint8_t* rest, size_t n, uint8_t* raw) {
   ForElement(element, [&](auto constant) {
-    MergeElements<decltype(constant)::value>(exponents, rest, n, raw);
+    constexpr Element kElement = decltype(constant)::value;
+    if constexpr (FieldsOf(kElement).bytes == 1) {
+      MergeByteElements<kElement>(exponents, rest, n, raw);
+    } else {
+      MergeElements<kElement>(exponents, rest, n, raw);
+    }
   });
 }
 

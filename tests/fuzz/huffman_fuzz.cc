@@ -78,9 +78,9 @@ void Check(const uint8_t* data, size_t size) {
   for (size_t i = 0; i < n; ++i) rest[i] = static_cast<uint8_t>(i * 37);
   Bytes want(n);
   const bool good = DecodePlainly(code, exact.data(), exact.size(), n, want.data());
-  CheckKernel(Scalar(), code, padded, exact.size(), rest, n, good ? &want : nullptr);
-  if (Avx2() != nullptr) {
-    CheckKernel(*Avx2(), code, padded, exact.size(), rest, n, good ? &want : nullptr);
+  for (const Kernels* kernels : {&Scalar(), Avx2(), Avx512()}) {
+    if (kernels == nullptr) continue;
+    CheckKernel(*kernels, code, padded, exact.size(), rest, n, good ? &want : nullptr);
   }
   if (!good) return;
   for (const uint8_t symbol : want) {  // A raw plane may hold symbols that have no code.

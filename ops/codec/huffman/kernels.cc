@@ -6,7 +6,9 @@
 
 namespace penstock::ops::huffman {
 
-const Kernels* BuiltAvx2();  // avx2.cc: nullptr where this build has none.
+// nullptr where this build has none.
+const Kernels* BuiltAvx2();
+const Kernels* BuiltAvx512();
 
 namespace {
 
@@ -22,8 +24,11 @@ bool CpuHasAvx2() {
          __builtin_cpu_supports("bmi2") && __get_cpuid(0x80000001u, &a, &b, &c, &d) != 0 &&
          (c & kLzcnt) != 0;
 }
+
+bool CpuHasAvx512() { return CpuHasAvx2() && __builtin_cpu_supports("avx512bw"); }
 #else
 bool CpuHasAvx2() { return false; }
+bool CpuHasAvx512() { return false; }
 #endif
 
 }  // namespace
@@ -31,6 +36,11 @@ bool CpuHasAvx2() { return false; }
 const Kernels* Avx2() {
   static const bool usable = CpuHasAvx2();
   return usable ? BuiltAvx2() : nullptr;
+}
+
+const Kernels* Avx512() {
+  static const bool usable = CpuHasAvx512();
+  return usable ? BuiltAvx512() : nullptr;
 }
 
 }  // namespace penstock::ops::huffman

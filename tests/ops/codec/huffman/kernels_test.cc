@@ -216,7 +216,8 @@ TEST_P(HuffmanKernels, TablesThatWereNotBuilt) {
 
 TEST(HuffmanKernelsHere, Names) {
   EXPECT_STREQ(Scalar().name, "scalar");
-  EXPECT_STREQ(KernelsHere().back()->name, Avx2() != nullptr ? "avx2" : "scalar");
+  EXPECT_STREQ(Avx2() != nullptr ? Avx2()->name : "avx2", "avx2");
+  EXPECT_STREQ(Avx512() != nullptr ? Avx512()->name : "avx512", "avx512");
 }
 
 }  // namespace

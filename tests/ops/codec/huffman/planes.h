@@ -80,6 +80,7 @@ class Guarded {
 inline std::vector<const Kernels*> KernelsHere() {
   std::vector<const Kernels*> all = {&Scalar()};
   if (Avx2() != nullptr) all.push_back(Avx2());
+  if (Avx512() != nullptr) all.push_back(Avx512());
   return all;
 }
 
