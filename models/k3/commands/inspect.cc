@@ -3,6 +3,7 @@
 #include "io/checkpoint.h"
 #include "io/options.h"
 #include "models/k3/census/census.h"
+#include "models/k3/census/entropy/coded.h"
 #include "models/k3/census/tensor_list.h"
 #include "models/k3/commands/entropy.h"
 #include "models/k3/config/options.h"
@@ -100,6 +101,7 @@ int Entropy(Console& console, const InspectSettings& settings) {
   EntropyRequest request;
   request.sample.full = options.full;
   request.tensors = options.tensors;
+  request.coded = CodedBytes;
   return RunEntropy(console, options.model, std::move(request), {options.json, options.html},
                     settings.io);
 }

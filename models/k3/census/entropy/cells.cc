@@ -60,7 +60,8 @@ std::string ColumnsSentence() {
          "of the index alpha of the largest 2 % of |w|. "
          "Width is the exponent's entropy with a sign and the mantissa; theory is the same with "
          "the "
-         "bound alpha / (1 - 2^-alpha) of Yang et al. (arXiv:2510.02676), alpha at most 2. Rows of "
+         "bound alpha / (1 - 2^-alpha) of Yang et al. (arXiv:2510.02676), alpha at most 2, a "
+         "yardstick and no guarantee. Rows of "
          "several tensors are means over their elements.";
 }
 

@@ -27,8 +27,8 @@ inline constexpr std::array<ops::Codec, 3> kCensusCodecs = {ops::Codec::kRaw, op
                                                             ops::Codec::kHuffman};
 std::string_view CodecName(ops::Codec codec);
 
-// Bytes that a codec makes of these elements, with its code. Without such a function no codec is
-// measured.
+// Bytes that a codec makes of these elements, with its code (coded.h). Without such a function no
+// codec is measured.
 using CodedSize =
     std::function<uint64_t(ops::Codec codec, ops::Element element, std::span<const std::byte> raw)>;
 
