@@ -57,11 +57,9 @@ std::string ColumnsSentence() {
   return "Bits of an element: exponent, rest and code are Shannon entropies of the exponent field, "
          "of sign and mantissa, and of MXFP4 codes or E8M0 scales; raw, chain and huffman are what "
          "the codecs store, ratio how often that goes into the raw bits. Tail is Hill's estimate "
-         "of the index alpha of the largest 2 % of |w|. "
-         "Width is the exponent's entropy with a sign and the mantissa; theory is the same with "
-         "the "
-         "bound alpha / (1 - 2^-alpha) of Yang et al. (arXiv:2510.02676), alpha at most 2, a "
-         "yardstick and no guarantee. Rows of "
+         "of the index alpha of the largest 2 % of |w|. Width is the exponent's entropy with a "
+         "sign and the mantissa; theory is the same with the bound alpha / (1 - 2^-alpha) of Yang "
+         "et al. (arXiv:2510.02676), alpha at most 2, a yardstick and no guarantee. Rows of "
          "several tensors are means over their elements.";
 }
 
