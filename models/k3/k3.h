@@ -11,7 +11,8 @@
 //   planner.h  shares the memory budget out, before anything is allocated
 //   step/      the graph of one step: start reading at step/pipeline.h
 //   engine.h   opens a checkpoint and answers as a text::TextModel
-//   census/    what a directory of safetensors files holds; synth/ writes a random checkpoint
+//   census/    what a directory of safetensors files holds, and how many bits its weights are
+//              worth; synth/ writes a random checkpoint
 //   commands/  the command line, thin
 //
 // A step in five sentences. The weights side admits the extents of a pass into a byte ring in order
