@@ -12,6 +12,7 @@
 //   pipeline.h the graph of one step: start reading here
 //   engine.h   opens a checkpoint and answers as a text::TextModel
 //   census/    what a directory of safetensors files holds; synth/ writes a random checkpoint
+//   bench/     how fast parts of it are on a machine, as `penstock bench` tells
 //   commands/  the command line, thin
 //
 // A step in five sentences. The weights side admits the extents of a pass into a byte ring in order

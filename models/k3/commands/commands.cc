@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/commands/bench/bench.h"
 #include "models/k3/commands/config.h"
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/inspect.h"
@@ -21,10 +22,11 @@ struct Command {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Command, 4> kCommands = {{
+constexpr std::array<Command, 5> kCommands = {{
     {"generate", "continue a prompt with a checkpoint", RunGenerate},
     {"inspect", "what a checkpoint holds, from its headers alone", RunInspect},
     {"synth", "write a random checkpoint of any shape", RunSynth},
+    {"bench", "how fast a part of the program is on this machine", RunBench},
     {"config", "the values a run would use, as JSON", RunConfig},
 }};
 
