@@ -72,6 +72,7 @@ TEST(CodecBench, HasTheDocumentedRowsForBothKindsOfWeights) {
     EXPECT_EQ(row.clock, "cpu");
     EXPECT_EQ(row.checksum, row.codec.ends_with("+sum"));
     EXPECT_EQ(row.ratio < 0.9, !row.codec.starts_with("memcpy") && !row.codec.starts_with("raw"));
+    if (row.codec.ends_with("-encode")) continue;  // Whole stripes: one, or several small ones.
     EXPECT_EQ(row.bytes < 300'000, row.codec == "huffman-plain");
   }
 }
@@ -87,7 +88,7 @@ TEST(CodecBench, SlowRowsDoAnEighthAndAreScaled) {
     EXPECT_FALSE(row.zstd1_ratio);
     if (row.codec == "huffman-plain") bytes = row.bytes;
   }
-  EXPECT_EQ(bytes, 1'000'000 / 8192 / 8 * 8192u + 8192u);
+  EXPECT_EQ(bytes, 15 * 8192u);  // Of 123 chunks.
   std::set<std::string> names = AllNames();
   std::erase_if(names, [](const std::string& name) {
     return name.starts_with("raw") || name.starts_with("chain") || name.starts_with("zstd");
@@ -110,7 +111,7 @@ TEST(CodecBench, ThreadsAreMeasuredBesideOne) {
   }
   for (const CodecRow& row : *rows) {
     SCOPED_TRACE(row.codec);
-    const bool two = row.codec.find("x2") != std::string::npos;
+    const bool two = row.codec.find(" x2 ") != std::string::npos;
     EXPECT_EQ(row.threads, two ? 2u : 1u);
     EXPECT_EQ(row.x_one_thread.has_value(), two);
     EXPECT_EQ(row.clock == "wall", row.codec.ends_with("threads"));
