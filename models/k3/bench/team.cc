@@ -25,6 +25,8 @@ Result<std::unique_ptr<Team>> Team::Start(std::span<const unsigned> cpus) {
 Team::~Team() {
   if (threads_.empty()) return;
   work_ = nullptr;
+  // In the place of those that could not be started.
+  for (size_t member = threads_.size() + 1; member < size_; ++member) begin_.arrive_and_drop();
   begin_.arrive_and_wait();
   for (std::thread& thread : threads_) thread.join();
 }
