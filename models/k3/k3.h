@@ -13,6 +13,8 @@
 //   engine.h   opens a checkpoint and answers as a text::TextModel
 //   census/    what a directory of safetensors files holds, and how many bits its weights are
 //              worth; synth/ writes a random checkpoint
+//   pack/      packs: written, verified, unpacked
+//   bench/     how fast parts of it are on a machine, as `penstock bench` tells
 //   commands/  the command line, thin
 //
 // A step in five sentences. The weights side admits the extents of a pass into a byte ring in order
