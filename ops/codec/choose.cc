@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cstring>
+#include <functional>
 
 #include "ops/codec/codec.h"
 

@@ -34,7 +34,9 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
 #include "ops/codec/chain/block.inc.h"
 // clang-format on
 
-// How far ahead the rest is asked for: into the second cache early, into the first one late.
+// How far ahead the rest is asked for: into the second cache early, into the first one late. With
+// one request into the first cache, 1 to 16 KiB ahead, a reused tile is decoded at 1.17 of memcpy's
+// rate instead of 1.47; without any, at 1.02.
 constexpr size_t kFarAhead = 8192;
 constexpr size_t kNearAhead = 1024;
 
@@ -93,6 +95,11 @@ void DecodeLevel(const uint8_t* planes, size_t n, const __m512i* symbols, const 
   _mm512_store_si512(out, DecodeWord<kWide>(x, y, symbols, escapes));
 }
 
+// All 64 where n is more.
+inline __mmask64 FirstBytes(size_t n) {
+  return _cvtu64_mask64(_bzhi_u64(~uint64_t{0}, n < 64 ? static_cast<unsigned>(n) : 64));
+}
+
 // What comes out of the first level.
 struct Bytes {
   static constexpr bool kRotated = false;
@@ -104,7 +111,7 @@ struct Bytes {
   // In order.
   void PutPlain(__m512i symbols, size_t at) const { _mm512_storeu_si512(out + at, symbols); }
   void PutPlainPart(__m512i symbols, size_t at, size_t n) const {
-    _mm512_mask_storeu_epi8(out + at, (uint64_t{1} << n) - 1, symbols);
+    _mm512_mask_storeu_epi8(out + at, FirstBytes(n), symbols);
   }
   void Prefetch(size_t) const {}
 
@@ -168,13 +175,9 @@ struct Elements {
   void MergePart(__m512i symbols, size_t at, size_t n) const {
     __m512i first;
     __m512i last;
-    const __mmask64 valid = (uint64_t{1} << n) - 1;
-    Interleave(symbols, _mm512_maskz_loadu_epi8(valid, rest + at), first, last);
-    const size_t in_first = n < 32 ? n : 32;
-    _mm512_mask_storeu_epi16(out + 2 * at, static_cast<__mmask32>((uint64_t{1} << in_first) - 1),
-                             first);
-    _mm512_mask_storeu_epi16(out + 2 * at + 64,
-                             static_cast<__mmask32>((uint64_t{1} << (n - in_first)) - 1), last);
+    Interleave(symbols, _mm512_maskz_loadu_epi8(FirstBytes(n), rest + at), first, last);
+    _mm512_mask_storeu_epi8(out + 2 * at, FirstBytes(2 * n), first);
+    _mm512_mask_storeu_epi8(out + 2 * at + 64, FirstBytes(n < 32 ? 0 : 2 * n - 64), last);
   }
 };
 
@@ -202,8 +205,6 @@ void DecodeFirstLevel(const Block& block, size_t at, const __m512i* symbols, con
   const uint64_t y = kWide ? LoadWord(planes + 8) : 0;
   out.PutPart(DecodeWord<kWide>(x, y, kept, escapes), at + done, block.n - done);
 }
-
-inline uint8_t Rotated(uint8_t symbol) { return static_cast<uint8_t>(symbol >> 1 | symbol << 7); }
 
 inline __m512i Rotated(__m512i symbols) {
   const __m512i low7 = _mm512_set1_epi8(0x7f);
@@ -290,33 +291,17 @@ void DecodeBlock(const Block& block, size_t at, Sequence* sequences, const Out& 
   }
 }
 
-template <typename Out>
-bool DecodePlane(const uint8_t* coded, size_t coded_bytes, size_t n, const Out& out) {
-  if (n == 0) return coded_bytes == 0;
-  const uint8_t* const end = coded + coded_bytes;
-  if (coded_bytes == 0 || *coded == 0 || *coded > kMostUnits) return false;
-  const size_t most = *coded * kUnit;
-  Sequence sequences[2];
-  Block block;
-  block.end = coded + 1;
-  for (size_t at = 0; at < n; at += most) {
-    if (!ReadBlock(block.end, end, n - at < most ? n - at : most, block)) return false;
-    DecodeBlock(block, at, sequences, out);
-  }
-  return block.end == end;
-}
-
 bool DecodeSymbols(const uint8_t* coded, size_t coded_bytes, size_t n, uint8_t* symbols) {
-  return DecodePlane(coded, coded_bytes, n, Bytes{symbols});
+  return DecodePlane<Sequence>(coded, coded_bytes, n, Bytes{symbols});
 }
 
 bool DecodeBf16(const uint8_t* coded, size_t coded_bytes, const uint8_t* rest, size_t n,
                 uint16_t* out, bool streaming) {
   auto* const bytes = reinterpret_cast<uint8_t*>(out);
   if (!streaming || reinterpret_cast<uintptr_t>(out) % 64 != 0) {
-    return DecodePlane(coded, coded_bytes, n, Elements<false>{rest, bytes});
+    return DecodePlane<Sequence>(coded, coded_bytes, n, Elements<false>{rest, bytes});
   }
-  const bool good = DecodePlane(coded, coded_bytes, n, Elements<true>{rest, bytes});
+  const bool good = DecodePlane<Sequence>(coded, coded_bytes, n, Elements<true>{rest, bytes});
   _mm_sfence();  // Whoever is told that the elements are there must see them.
   return good;
 }

@@ -1,7 +1,9 @@
 // Included into an unnamed namespace by the decoders of each instruction set: reading the head of a
 // block and finding its levels. It expects
 //   size_t CountEscapes(const uint8_t* level, bool wide, size_t words);
-// for whole words of a level.
+// for whole words of a level, and for each `Out` that DecodePlane is used with
+//   void DecodeBlock(const Block& block, size_t at, Scratch* scratch, const Out& out);
+// which decodes a block whose first symbol is the plane's `at`-th; two of Scratch are there for it.
 
 constexpr unsigned kMostLevels = kMostSymbols;
 
@@ -137,4 +139,22 @@ inline bool ReadBlock(const uint8_t* at, const uint8_t* end, size_t n, Block& bl
   block.bytes = at;
   block.end = at + exceptions;
   return true;
+}
+
+inline uint8_t Rotated(uint8_t symbol) { return static_cast<uint8_t>(symbol >> 1 | symbol << 7); }
+
+template <typename Scratch, typename Out>
+bool DecodePlane(const uint8_t* coded, size_t coded_bytes, size_t n, const Out& out) {
+  if (n == 0) return coded_bytes == 0;
+  const uint8_t* const end = coded + coded_bytes;
+  if (coded_bytes == 0 || *coded == 0 || *coded > kMostUnits) return false;
+  const size_t most = *coded * kUnit;
+  Scratch scratch[2];
+  Block block;
+  block.end = coded + 1;
+  for (size_t at = 0; at < n; at += most) {
+    if (!ReadBlock(block.end, end, n - at < most ? n - at : most, block)) return false;
+    DecodeBlock(block, at, scratch, out);
+  }
+  return block.end == end;
 }

@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// The bit-sliced escape chain: a code for bytes of which a few are common, such as exponents, that is
+// decoded 64 symbols at a time, without tables and branches. Its bytes are laid out in
+// ops/codec/chain/format.h. Pure functions; the encoder allocates, the decoders do not.
 namespace penstock::ops::chain {
 
 size_t MostBytes(size_t n);  // For n symbols.
@@ -24,6 +27,6 @@ struct Kernels {
 
 const Kernels& Scalar();
 const Kernels* Avx2();    // With BMI2. nullptr where the CPU or this build lacks it.
-const Kernels* Avx512();  // With VBMI2, likewise.
+const Kernels* Avx512();  // With VBMI, VBMI2 and VPOPCNTDQ, likewise.
 
 }  // namespace penstock::ops::chain

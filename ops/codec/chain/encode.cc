@@ -8,7 +8,9 @@
 namespace penstock::ops::chain {
 namespace {
 
-// A level costs a decoder time even when it is nearly empty: it has to save so many bytes.
+// A level costs a decoder time even when it is nearly empty: it has to save so many bytes. At 0
+// AVX-512 decodes from the cache a tenth slower than at 4, for 0.0007 of the size; at 2 the loss is
+// 0.0002.
 constexpr size_t kLevelPrice = 2;
 
 using Counts = uint32_t[256];

@@ -44,14 +44,16 @@
 // 64-bit lane and moves whole lanes only. The sizes of the levels are counted, because 2 bytes for
 // each of a dozen levels would cost more than all that is won by a good choice of levels.
 //
-// What the alternatives cost, in bytes stored for a byte of bf16 (weights of rows of 7168 with
-// log-normal scales, a quarter of them heavy-tailed, entropy of the exponent 2.648 bits, hence
-// 0.6655 for one ideal code; planes alone, without headers, blocks of 4096):
-//   five wide levels 0.6667, one wide and eight narrow 0.6656, two wide and five narrow 0.6664,
-//   the best of them for each block 0.6652.
-// With headers: 15 symbols, four lengths and a count for 26 bytes, 0.6699; as here, 0.6657 with
-// blocks of 4096, 0.6661 of 8192, 0.6670 of 16384, and 0.6644 of 7168, where blocks are rows. So
-// the encoder chooses the size.
+// What the alternatives cost, in bytes stored for a byte of bf16 (weights in rows of 7168 with
+// log-normal scales, a quarter of them heavy-tailed; the entropy of all exponents is 2.648 bits, so
+// 0.6655 for one ideal code). The planes alone, in blocks of 4096 symbols:
+//   five wide levels                 0.6667    two wide and five narrow levels   0.6664
+//   one wide and eight narrow        0.6656    the best shape for each block     0.6652
+// With the heads: a list of 15 symbols, the lengths of the levels and a count, 26 bytes, for five
+// wide levels 0.6699; as here 0.6657 in blocks of 4096, 0.6661 of 8192, 0.6670 of 16384, and 0.6644
+// of 7168, where each block is one row. Hence the size of the blocks is the encoder's choice; it
+// takes 0.6646, where nearly empty levels are left out because they cost a decoder more than they
+// save.
 namespace penstock::ops::chain {
 
 inline constexpr size_t kUnit = 1024;
