@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "graph/stage.h"
+#include "runtime/measure/clock.h"
 
 namespace penstock::k3 {
 namespace {
@@ -91,9 +91,9 @@ Result<std::vector<CodecRate>> MeasureCodecs(ops::Element element,
     uint64_t best = std::numeric_limits<uint64_t>::max();
     bool whole = decoder.Begin(codec, element, coded.code);
     for (int round = 0; whole && round < kRounds; ++round) {
-      const uint64_t start = graph::NowNs();
+      const uint64_t start = NowNs(Clock::kWall);
       whole = DecodeSample(decoder, coded, chunk, out);
-      best = std::min(best, graph::NowNs() - start);
+      best = std::min(best, NowNs(Clock::kWall) - start);
     }
     if (!whole || std::memcmp(out.data(), sample.data(), sample.size()) != 0) {
       return Unsound(fmt::format("the codec {} does not give a sample of {} elements back",
@@ -123,14 +123,12 @@ std::string CodecTableText(const CodecTable& codecs) {
 Result<CodecTable> ParseCodecTable(const std::string& text) {
   // Few enough to try: what is written comes back or nothing does.
   CodecTable codecs{};
-  const auto known = [&](size_t i, ops::Codec codec) {
-    const std::string word =
-        fmt::format("{} {}", kElementNames[i], io::CodecName(static_cast<uint8_t>(codec)));
-    return text.find(word) != std::string::npos;
-  };
+  const std::string framed = ", " + text + ",";
   for (size_t i = 1; i < kElementKinds; ++i) {
     for (const auto codec : {ops::Codec::kRaw, ops::Codec::kChain, ops::Codec::kHuffman}) {
-      if (known(i, codec)) codecs[i] = codec;
+      const std::string word =
+          fmt::format(", {} {},", kElementNames[i], io::CodecName(static_cast<uint8_t>(codec)));
+      if (framed.find(word) != std::string::npos) codecs[i] = codec;
     }
   }
   if (CodecTableText(codecs) == text) return codecs;

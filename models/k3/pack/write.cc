@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <ctime>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "graph/stage.h"
 #include "io/file.h"
 #include "io/options.h"
 #include "io/pack/write/begun.h"
@@ -17,18 +15,13 @@
 #include "models/k3/pack/source.h"
 #include "models/k3/pack/stripe_flow.h"
 #include "models/k3/pack/threads.h"
+#include "runtime/measure/clock.h"
 
 namespace penstock::k3 {
 namespace {
 
 constexpr uint64_t kSampleBytes = 4 * kMiB;  // Of each kind of element.
 constexpr uint64_t kDiskSampleBytes = 256 * kMiB;
-
-uint64_t ThreadNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 class EncodeJob : public StripeJob {
  public:
@@ -42,11 +35,11 @@ class EncodeJob : public StripeJob {
   std::vector<io::Extent> Reads(size_t i) const override { return {source_.stripes[i].extent}; }
 
   Status Work(size_t i, size_t slot, std::span<const BufferRef> bytes) override {
-    const uint64_t start = ThreadNs();
+    const uint64_t start = NowNs(Clock::kThreadCpu);
     encoded_[slot] =
         encoders_[slot].Encode(source_.ElementOf(i), {bytes[0].data(), bytes[0].size()},
                                source_.stripes[i].chunk_elements);
-    encode_ns_ += ThreadNs() - start;
+    encode_ns_ += NowNs(Clock::kThreadCpu) - start;
     encoded_bytes_ += bytes[0].size();
     return {};
   }
@@ -75,14 +68,14 @@ class EncodeJob : public StripeJob {
 // Raw bytes a second from the device of the source, by reading some of it.
 Result<double> MeasureDisk(const PackSource& source, io::Reader& reader) {
   uint64_t bytes = 0;
-  const uint64_t start = graph::NowNs();
+  const uint64_t start = NowNs(Clock::kWall);
   for (const SourceStripe& stripe : source.stripes) {
     if (bytes >= kDiskSampleBytes) break;
     PENSTOCK_TRY_VOID(io::ReadNow(reader, stripe.extent));
     bytes += stripe.extent.bytes;
   }
   return static_cast<double>(bytes) * 1e9 /
-         static_cast<double>(std::max<uint64_t>(graph::NowNs() - start, 1));
+         static_cast<double>(std::max<uint64_t>(NowNs(Clock::kWall) - start, 1));
 }
 
 // Elements of this kind out of the middle of the source.

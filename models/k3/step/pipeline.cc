@@ -275,9 +275,9 @@ Status Pipeline::ForRows(const Block& block,
   PENSTOCK_TRY_VOID(decoder->Begin(block.extent, {block.weights.data(), block.weights.size()}));
   size_t row = block.first_row;
   for (size_t i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
-    const uint64_t start = graph::NowNs();
+    const uint64_t start = NowNs(Clock::kWall);
     PENSTOCK_TRY(const std::span<const std::byte> tile, decoder->Tile(i));
-    s_.decoders->Count(graph::NowNs() - start, tile.size());
+    s_.decoders->Count(NowNs(Clock::kWall) - start, tile.size());
     work(reinterpret_cast<const uint16_t*>(tile.data()), row, tile.size() / row_bytes);
     row += tile.size() / row_bytes;
   }

@@ -22,7 +22,7 @@
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/stream.h"
 #include "models/text/text_model.h"
-#include "runtime/idle_clock.h"
+#include "runtime/measure/idle_clock.h"
 #include "runtime/memory/block_pool.h"
 
 namespace penstock::k3 {

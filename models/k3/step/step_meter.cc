@@ -6,7 +6,7 @@ namespace penstock::k3 {
 
 StepMeter::Counts StepMeter::Now() const {
   Counts now;
-  now.ns = graph::NowNs();
+  now.ns = NowNs(Clock::kWall);
   now.experts = experts_.traffic();
   now.hits = experts_.hits();
   now.misses = experts_.misses();

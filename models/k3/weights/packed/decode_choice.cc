@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "graph/stage.h"
 #include "io/pack/read_stripe.h"
+#include "runtime/measure/clock.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
@@ -65,9 +65,9 @@ class Measurement {
 
 template <class Work>
 double NsOf(const Work& work) {
-  const uint64_t start = graph::NowNs();
+  const uint64_t start = NowNs(Clock::kWall);
   work();
-  return static_cast<double>(graph::NowNs() - start);
+  return static_cast<double>(NowNs(Clock::kWall) - start);
 }
 
 }  // namespace

@@ -60,13 +60,13 @@ void DecodeQueue::Run(uint32_t number) {
 }
 
 void DecodeQueue::Unpack(uint32_t number, BufferRef stored) {
-  const uint64_t start = graph::NowNs();
+  const uint64_t start = NowNs(Clock::kWall);
   MutableBuffer place = std::move(places_[number]);
   const size_t bytes = pass_.RawBytes(number);
   StripeDecoders::Lease decoder = decoders_.Take();
   Status decoded = decoder->Begin(number, {stored.data(), stored.size()});
   if (decoded) decoded = decoder->DecodeAll({place.data(), bytes}, ops::Store::kStreaming);
-  decoders_.Count(graph::NowNs() - start, bytes);
+  decoders_.Count(NowNs(Clock::kWall) - start, bytes);
   stored.reset();  // Its bytes of the ring are free for the next read.
   if (decoded) {
     stream_.PutDecoded(number, std::move(place).Freeze());

@@ -45,7 +45,8 @@ TEST(CodecChoice, MeasuresEveryCodecOnEveryKindOfElement) {
     const auto rates = MeasureCodecs(static_cast<ops::Element>(kind), sample, kernels);
     ASSERT_TRUE(rates.has_value()) << rates.error().message;
     ASSERT_EQ(rates->size(), 3u);
-    for (const CodecRate& rate : *rates) EXPECT_LT(rate.ratio, 1.02);
+    // A plane of exponents that is stored as it is takes a byte each, of whatever width.
+    for (const CodecRate& rate : *rates) EXPECT_LT(rate.ratio, 1.5);
   }
   const auto bf16 = *MeasureCodecs(ops::Element::kBf16, sample, kernels);
   EXPECT_LT(bf16[1].ratio, 0.70);

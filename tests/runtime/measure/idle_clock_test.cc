@@ -1,4 +1,4 @@
-#include "runtime/idle_clock.h"
+#include "runtime/measure/idle_clock.h"
 
 #include <thread>
 

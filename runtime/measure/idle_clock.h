@@ -2,8 +2,9 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
+
+#include "runtime/measure/clock.h"
 
 namespace penstock {
 
@@ -34,11 +35,7 @@ class IdleClock {
   uint64_t idle_ns(size_t kind) const { return idle_ns_[kind].load(std::memory_order_relaxed); }
 
  private:
-  static uint64_t Now() {
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                     std::chrono::steady_clock::now().time_since_epoch())
-                                     .count());
-  }
+  static uint64_t Now() { return NowNs(Clock::kWall); }
 
   std::atomic<int64_t> active_{0};
   std::atomic<uint64_t> since_{0};
