@@ -144,7 +144,10 @@ TEST_P(FaultPackedEngine, AllocatesNothingMoreInAHundredSteps) {
   const size_t before = mallinfo2().uordblks;
   run();
   run();
-  EXPECT_LE(mallinfo2().uordblks, before + 100 * 32);  // As for a checkpoint: engine_test.cc.
+  // TBB's pools of freed tasks move by a few (engine_test.cc), those of two arenas by more; what grew
+  // with the stripes of a step would show a hundredfold.
+  const size_t moves = std::string(GetParam()) == "node" ? 128 : 32;
+  EXPECT_LE(mallinfo2().uordblks, before + 100 * moves);
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, FaultPackedEngine, testing::Values("node", "fused"),
