@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 namespace penstock::io {
 namespace {
@@ -26,8 +25,6 @@ std::optional<uint8_t> CodecNumber(std::string_view name) {
   if (found == kCodecNames.end()) return std::nullopt;
   return static_cast<uint8_t>(found - kCodecNames.begin());
 }
-
-uint64_t SumOf(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 std::string SumText(uint64_t sum) { return fmt::format("{:016x}", sum); }
 

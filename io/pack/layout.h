@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/pack/sum/sum.h"
 #include "runtime/size.h"
 
 namespace penstock::io {
@@ -69,8 +70,7 @@ uint64_t ElementWidth(uint8_t element);
 std::string_view CodecName(uint8_t codec);  // "raw"; "unknown" for a number that is no codec.
 std::optional<uint8_t> CodecNumber(std::string_view name);
 
-uint64_t SumOf(std::span<const std::byte> bytes);  // XXH3-64.
-std::string SumText(uint64_t sum);                 // 16 hexadecimal digits.
+std::string SumText(uint64_t sum);  // 16 hexadecimal digits.
 std::optional<uint64_t> ParseSum(std::string_view text);
 
 bool AllZero(std::span<const std::byte> bytes);

@@ -113,6 +113,7 @@ std::vector<const chain::Kernels*> ChainKernelsHere() {
 std::vector<const huffman::Kernels*> HuffmanKernelsHere() {
   std::vector<const huffman::Kernels*> all = {&huffman::Scalar()};
   if (huffman::Avx2() != nullptr) all.push_back(huffman::Avx2());
+  if (huffman::Avx512() != nullptr) all.push_back(huffman::Avx512());
   return all;
 }
 

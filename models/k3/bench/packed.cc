@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <xxhash.h>
-
+#include "io/pack/sum/sum.h"
 #include "runtime/check.h"
 #include "runtime/size.h"
 
@@ -47,7 +46,7 @@ Status Pack(const Weights& weights, size_t stripes, size_t chunk_elements, Coder
     for (const auto& chunk : Cut(all[number], 2 * chunk_elements)) {
       const auto room = memory.subspan(at, coder.MostBytes(chunk.size() / 2));
       const auto stored = room.first(coder.Encode(chunk, room));
-      out.chunks.push_back({stored, chunk, XXH3_64bits(stored.data(), stored.size()), number});
+      out.chunks.push_back({stored, chunk, io::SumOf(stored), number});
       out.weight_bytes += chunk.size();
       at += RoundUp(stored.size(), kLine);
     }

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
+#include "io/pack/sum/sum.h"
 #include "runtime/check.h"
 #include "runtime/measure/clock.h"
 
@@ -48,7 +48,7 @@ const char* Unpacking::DecodeOne(Member& me, const PackedChunk& chunk,
     if (!me.uncoder->Begin(unpack_.packed->codes[chunk.stripe])) return "has a code that is none";
     me.stripe = chunk.stripe;
   }
-  if (unpack_.checksum && XXH3_64bits(chunk.stored.data(), chunk.stored.size()) != chunk.sum) {
+  if (unpack_.checksum && io::SumOf(chunk.stored) != chunk.sum) {
     return "does not have its checksum";
   }
   return me.uncoder->Decode(chunk.stored, out) ? nullptr : "is refused by its decoder";
