@@ -10,15 +10,11 @@
 //        --benchmark_enable_random_interleaving=true
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <random>
 #include <vector>
 
-#include <sys/mman.h>
-
 #include "bench/ops/bandwidth.h"
+#include "bench/ops/codec_weights.h"
 #include "ops/codec/element.h"
 #include "ops/codec/huffman/huffman.h"
 
@@ -31,36 +27,6 @@ constexpr size_t kChunk = 57344;
 constexpr size_t kChunksOfStripe = 64;
 constexpr size_t kStripes = 37;
 constexpr size_t kElements = kStripes * kChunksOfStripe * kChunk;  // 259 MiB.
-
-uint8_t* LargePages(size_t bytes) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  auto* const place = static_cast<uint8_t*>(std::aligned_alloc(kHugePage, whole));
-  if (place == nullptr) std::abort();
-  madvise(place, whole, MADV_HUGEPAGE);
-  std::memset(place, 1, whole);
-  return place;
-}
-
-// Rows of 7168 normal weights whose scales are log-normal around 0.02; a quarter of the rows has
-// Student's t of five degrees.
-std::vector<uint16_t> Weights(size_t n) {
-  std::mt19937_64 engine(7);
-  std::normal_distribution<float> normal;
-  std::student_t_distribution<float> heavy(5);
-  std::vector<uint16_t> weights(n);
-  for (size_t row = 0; row < n; row += 7168) {
-    const float scale = 0.02f * std::exp(0.25f * normal(engine));
-    const bool is_heavy = engine() % 4 == 0;
-    for (size_t i = row; i < std::min(n, row + 7168); ++i) {
-      const float value = scale * (is_heavy ? heavy(engine) : normal(engine));
-      uint32_t bits;
-      std::memcpy(&bits, &value, sizeof(bits));
-      weights[i] = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    }
-  }
-  return weights;
-}
 
 // One stripe of chunks, each its rest and its coded plane, many times in memory.
 struct Stored {
@@ -78,7 +44,7 @@ struct Stored {
 
   Stored() {
     const size_t n = kChunk * kChunksOfStripe;
-    const std::vector<uint16_t> weights = Weights(n);
+    const std::vector<uint16_t> weights = DrawnWeights(n);
     uint64_t counts[256] = {};
     for (const uint16_t weight : weights) ++counts[weight >> 7 & 255];
     code = huffman::MakeCode(counts, huffman::kLimit);

@@ -2,6 +2,8 @@
 
 #include <xxhash.h>
 
+#include "runtime/cpu/instructions.h"
+
 namespace penstock::io {
 
 SumFunction BuiltSumAvx2();    // avx2.cc: null where this build has none.
@@ -10,14 +12,6 @@ SumFunction BuiltSumAvx512();  // avx512.cc, likewise.
 namespace {
 
 uint64_t SumByLibrary(const std::byte* bytes, size_t size) { return XXH3_64bits(bytes, size); }
-
-#if defined(__x86_64__)
-bool CpuHasAvx2() { return __builtin_cpu_supports("avx2"); }
-bool CpuHasAvx512() { return __builtin_cpu_supports("avx512f"); }
-#else
-bool CpuHasAvx2() { return false; }
-bool CpuHasAvx512() { return false; }
-#endif
 
 SumFunction Widest() {
   if (const SumFunction sum = SumByAvx512()) return sum;
