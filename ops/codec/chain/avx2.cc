@@ -42,7 +42,8 @@ constexpr size_t kRestAhead = 4096;
 
 #define PENSTOCK_INLINE inline __attribute__((always_inline))
 
-// The numbers of a level's symbols; 15 is an exception. And a few words more: the level before reads
+// The numbers of a level's symbols; 15 is an exception. For those of escapes, planes 0 and 1 are
+// inverted: as the codes are ones there, one exclusive-or then puts them in. And a few words more: the level before reads
 // up to two words behind them and uses none of their bits, and what turns numbers into bytes takes
 // whole groups of four.
 constexpr size_t kMoreWords = 4;
@@ -70,7 +71,7 @@ struct Base {
 };
 
 // One word of a level. `used` of the escapes were used before.
-template <bool kWide>
+template <bool kFirst, bool kWide>
 PENSTOCK_INLINE void DecodeWord(uint64_t x, uint64_t y, const Base& base, const Numbers& escapes,
                                 size_t& used, Numbers& out, size_t w) {
   const uint64_t mask = kWide ? x & y : x;
@@ -89,13 +90,19 @@ PENSTOCK_INLINE void DecodeWord(uint64_t x, uint64_t y, const Base& base, const 
     bits3 = AllBits(escapes.planes[3], used);
   }
   used += count;
-  out.planes[0][w] = (kWide ? x ^ mask : base.bits0 & ~mask) | _pdep_u64(bits0, mask);
-  out.planes[1][w] = (kWide ? y ^ mask : base.bits1 & ~mask) | _pdep_u64(bits1, mask);
+  uint64_t own0 = kWide ? x : base.bits0 | mask;
+  uint64_t own1 = kWide ? y : base.bits1 | mask;
+  if constexpr (!kFirst) {
+    own0 = ~own0;
+    own1 = ~own1;
+  }
+  out.planes[0][w] = own0 ^ _pdep_u64(bits0, mask);
+  out.planes[1][w] = own1 ^ _pdep_u64(bits1, mask);
   out.planes[2][w] = (base.bits2 & ~mask) | _pdep_u64(bits2, mask);
   out.planes[3][w] = (base.bits3 & ~mask) | _pdep_u64(bits3, mask);
 }
 
-// The numbers of 64 symbols.
+// The numbers of 64 symbols, of escapes.
 struct Word {
   uint64_t bits0;
   uint64_t bits1;
@@ -108,7 +115,7 @@ struct Word {
 // waits for the store.
 inline Word DecodeShortLevels(const Block& block, const unsigned* numbers, unsigned& level) {
   constexpr uint64_t kOnes = ~uint64_t{0};
-  Word word = {kOnes, kOnes, kOnes, kOnes};
+  Word word = {0, 0, kOnes, kOnes};
   while (level > 1 && block.codes[level - 1] <= 64) {
     --level;
     const auto n = static_cast<unsigned>(block.codes[level]);
@@ -118,9 +125,9 @@ inline Word DecodeShortLevels(const Block& block, const unsigned* numbers, unsig
     const uint64_t y = wide ? _bzhi_u64(LoadWord(planes + (n + 7) / 8), n) : x;
     const uint64_t mask = x & y;
     const Base base(numbers[level]);
-    const uint64_t own0 = wide ? x ^ mask : base.bits0 & ~mask;
-    const uint64_t own1 = wide ? y ^ mask : base.bits1 & ~mask;
-    word = {own0 | _pdep_u64(word.bits0, mask), own1 | _pdep_u64(word.bits1, mask),
+    const uint64_t own0 = wide ? x : base.bits0 | mask;
+    const uint64_t own1 = wide ? y : base.bits1 | mask;
+    word = {~own0 ^ _pdep_u64(word.bits0, mask), ~own1 ^ _pdep_u64(word.bits1, mask),
             (base.bits2 & ~mask) | _pdep_u64(word.bits2, mask),
             (base.bits3 & ~mask) | _pdep_u64(word.bits3, mask)};
   }
@@ -138,13 +145,13 @@ void DecodeLevel(const uint8_t* planes, size_t n, unsigned number, const Numbers
     const uint64_t x = LoadWord(planes);
     const uint64_t y = kWide ? LoadWord(planes + 8) : 0;
     planes += kWide ? 16 : 8;
-    DecodeWord<kWide>(x, y, base, escapes, used, out, w);
+    DecodeWord<false, kWide>(x, y, base, escapes, used, out, w);
   }
   if (rest != 0) {
     const uint64_t codes = (uint64_t{1} << rest) - 1;
     const uint64_t x = LoadWord(planes) & codes;
     const uint64_t y = kWide ? LoadWord(planes + (rest + 7) / 8) & codes : 0;
-    DecodeWord<kWide>(x, y, base, escapes, used, out, words);
+    DecodeWord<false, kWide>(x, y, base, escapes, used, out, words);
   }
 }
 
@@ -167,8 +174,10 @@ unsigned DecodeEscapes(const Block& block, Numbers* turns, uint8_t* table) {
   }
   unsigned level = block.levels;
   if (block.codes[level] > 64) {
-    for (auto& plane : turns[0].planes) {
-      for (size_t w = 0; w <= block.codes[level] / 64; ++w) plane[w] = ~uint64_t{0};
+    for (unsigned i = 0; i < 4; ++i) {
+      for (size_t w = 0; w <= block.codes[level] / 64; ++w) {
+        turns[0].planes[i][w] = i < 2 ? 0 : ~uint64_t{0};
+      }
     }
   } else {
     const Word word = DecodeShortLevels(block, numbers, level);
@@ -257,7 +266,12 @@ PENSTOCK_INLINE bool AnyException(const Numbers& numbers, size_t w) {
 
 constexpr int kLanes = 0xd8;  // 0 2 1 3, its own reverse.
 
-// Puts the exceptions of a group where they belong.
+// Where the exceptions of word w are.
+inline uint64_t Exceptions(const Numbers& numbers, size_t w) {
+  return numbers.planes[0][w] & numbers.planes[1][w] & numbers.planes[2][w] & numbers.planes[3][w];
+}
+
+// Puts different exceptions of a group where they belong.
 inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
                           const uint8_t*& exceptions, Group& group) {
   alignas(32) uint8_t symbols[256];
@@ -266,9 +280,7 @@ inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
     _mm256_store_si256(vectors + i, _mm256_permute4x64_epi64(group.symbols[i], kLanes));
   }
   for (size_t k = 0; k < 4; ++k) {
-    uint64_t places = numbers.planes[0][w + k] & numbers.planes[1][w + k] &
-                      numbers.planes[2][w + k] & numbers.planes[3][w + k];
-    for (; places != 0; places &= places - 1) {
+    for (uint64_t places = Exceptions(numbers, w + k); places != 0; places &= places - 1) {
       const auto place = static_cast<size_t>(__builtin_ctzll(places));
       const uint8_t symbol = *exceptions++;
       symbols[64 * k + place % 8 * 8 + place / 8] = rotated ? Rotated(symbol) : symbol;
@@ -365,19 +377,36 @@ void CopyBlock(const Block& block, size_t at, const Out& out) {
   }
 }
 
+// The table with the symbol of number 15.
+inline __m256i WithException(__m256i table, uint8_t symbol) {
+  const __m256i last = _mm256_set_epi64x(int64_t{255} << 56, 0, int64_t{255} << 56, 0);
+  return _mm256_blendv_epi8(table, _mm256_set1_epi8(static_cast<char>(symbol)), last);
+}
+
 // A group with exceptions or of less than 256 symbols. Apart, so that the common one stays in
-// registers.
+// registers. A single exception, the commonest case, takes the number that exceptions have. False
+// when there are more than those from `exceptions` to `end`: then the escapes were too many.
 template <typename Out>
-__attribute__((noinline)) void PutSlowly(const Numbers& numbers, size_t w, __m256i table,
-                                         const uint8_t*& exceptions, size_t at, size_t n,
-                                         const Out& out) {
+__attribute__((noinline)) bool PutSlowly(const Numbers& numbers, size_t w, __m256i table,
+                                         const uint8_t*& exceptions, const uint8_t* end, size_t at,
+                                         size_t n, const Out& out) {
+  size_t count = 0;
+  for (size_t k = 0; k < 4; ++k) {
+    count += static_cast<size_t>(_mm_popcnt_u64(Exceptions(numbers, w + k)));
+  }
+  if (count > static_cast<size_t>(end - exceptions)) return false;
+  if (count == 1) {
+    const uint8_t symbol = *exceptions++;
+    table = WithException(table, Out::kRotated ? Rotated(symbol) : symbol);
+  }
   Group group = ToBytes(numbers, w, table);
-  PutExceptions(numbers, w, Out::kRotated, exceptions, group);
+  if (count > 1) PutExceptions(numbers, w, Out::kRotated, exceptions, group);
   if (n < 256) {
     out.PutPart(group, at, n);
   } else {
     out.Put(group, at);
   }
+  return true;
 }
 
 // The first level, word after word.
@@ -390,6 +419,8 @@ class FirstLevel {
       for (size_t w = words_; w < words_ + kMoreWords; ++w) plane[w] = 0;
     }
   }
+  // Of the escapes.
+  size_t used() const { return used_; }
   // The next words up to `end`, as far as there are any.
   PENSTOCK_INLINE void Decode(size_t end) {
     if (end > words_) end = words_;
@@ -397,7 +428,7 @@ class FirstLevel {
     for (; word_ < end; ++word_, planes_ += kWide ? 16 : 8) {
       const uint64_t x = LoadWord(planes_);
       const uint64_t y = kWide ? LoadWord(planes_ + 8) : 0;
-      DecodeWord<kWide>(x, y, zero, escapes_, used_, out_, word_);
+      DecodeWord<true, kWide>(x, y, zero, escapes_, used_, out_, word_);
     }
   }
 
@@ -417,7 +448,7 @@ class FirstLevel {
 constexpr size_t kLead = 4;
 
 template <bool kWide, typename Out>
-void DecodeFirstLevel(const Block& block, size_t at, const Numbers& escapes, Numbers& numbers,
+bool DecodeFirstLevel(const Block& block, size_t at, const Numbers& escapes, Numbers& numbers,
                       __m256i symbols, const Out& out) {
   const uint8_t* exceptions = block.bytes;
   const uint8_t* coded_ahead = block.end;
@@ -433,16 +464,22 @@ void DecodeFirstLevel(const Block& block, size_t at, const Numbers& escapes, Num
     level.Decode(done / 64 + 4 * kLead + 4);
     const size_t n = block.n - done < 256 ? block.n - done : 256;
     if (__builtin_expect(n < 256 || AnyException(numbers, done / 64), 0)) {
-      PutSlowly(numbers, done / 64, symbols, exceptions, at + done, n, out);
+      if (!PutSlowly(numbers, done / 64, symbols, exceptions, block.end, at + done, n, out)) {
+        return false;
+      }
     } else {
       out.Put(ToBytes(numbers, done / 64, symbols), at + done);
     }
   }
+  return level.used() == block.codes[1];
 }
 
 template <typename Out>
-void DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) {
-  if (block.levels == 0) return CopyBlock(block, at, out);
+bool DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) {
+  if (block.levels == 0) {
+    CopyBlock(block, at, out);
+    return true;
+  }
   alignas(16) uint8_t table[16];
   const unsigned turn = DecodeEscapes(block, turns, table);
   if (Out::kRotated) {
@@ -450,11 +487,10 @@ void DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) 
   }
   const __m256i symbols =
       _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
-  if (block.wide > 0) {
-    DecodeFirstLevel<true>(block, at, turns[turn], turns[turn ^ 1], symbols, out);
-  } else {
-    DecodeFirstLevel<false>(block, at, turns[turn], turns[turn ^ 1], symbols, out);
-  }
+  const Numbers& escapes = turns[turn];
+  Numbers& numbers = turns[turn ^ 1];
+  return block.wide > 0 ? DecodeFirstLevel<true>(block, at, escapes, numbers, symbols, out)
+                        : DecodeFirstLevel<false>(block, at, escapes, numbers, symbols, out);
 }
 
 bool DecodeSymbols(const uint8_t* coded, size_t coded_bytes, size_t n, uint8_t* symbols) {

@@ -23,7 +23,7 @@
 //                       next below it elsewhere, modulo 256. Bits d - 1 and above are zero.
 //   bit 7 set           d bytes, the symbols
 //
-// Behind it lie the levels, first the wide ones, then the narrow ones. Each takes the next three
+// Then u16, little-endian: the escapes of the first level. Behind it lie the levels, first the wide ones, then the narrow ones. Each takes the next three
 // symbols of the dictionary, or the next one, and codes a sequence: the first all m symbols, any
 // other the escapes of the level before, in order. A wide level has a two-bit code for each, its
 // low bit in plane x and its high bit in plane y: 0, 1, 2 for the level's symbols, 3 for an escape.
@@ -35,8 +35,8 @@
 //   other levels        c codes, in order: c / 64 words of each plane, then the other c % 64 codes
 //                       in ceil(c % 64 / 8) bytes of each plane; spare bits are zero.
 //
-// The length of a level is the number of escapes in the one before, so it is not written. Behind
-// the levels, the escapes of the last one: one byte each, the symbol, in order.
+// The length of a level is the number of escapes in the one before, so it is not written but for
+// the second one's. Behind the levels, the escapes of the last one: one byte each, the symbol, in order.
 //
 // Why so. The order inside a word of the first level lets the two halves of a decoder meet: a word
 // is a run of 64 symbols, hence one mask register and one 64-byte vector for AVX-512, and AVX2,
