@@ -272,8 +272,8 @@ inline uint64_t Exceptions(const Numbers& numbers, size_t w) {
 }
 
 // Puts different exceptions of a group where they belong.
-inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
-                          const uint8_t*& exceptions, Group& group) {
+inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated, const uint8_t* exceptions,
+                          Group& group) {
   alignas(32) uint8_t symbols[256];
   auto* const vectors = reinterpret_cast<__m256i*>(symbols);
   for (unsigned i = 0; i < 8; ++i) {
@@ -342,8 +342,9 @@ struct Elements {
     __builtin_memcpy(out + 2 * at, scratch, 2 * n);
   }
   void Prefetch(size_t at) const {
-    for (size_t i = at; i < at + 256; i += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(rest + i + kRestAhead), _MM_HINT_T0);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 256; i += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(rest + at + kRestAhead + i), _MM_HINT_T0);
     }
   }
 
@@ -359,7 +360,7 @@ struct Elements {
 
 // The block's symbols stored as they are, or all the same.
 template <typename Out>
-void CopyBlock(const Block& block, size_t at, const Out& out) {
+__attribute__((noinline)) void CopyBlock(const Block& block, size_t at, const Out& out) {
   const bool constant = block.shape == kConstantShape;
   alignas(32) uint8_t symbols[256];
   for (size_t done = 0; done < block.n; done += 256) {
@@ -384,20 +385,20 @@ inline __m256i WithException(__m256i table, uint8_t symbol) {
 }
 
 // A group with exceptions or of less than 256 symbols. Apart, so that the common one stays in
-// registers. A single exception, the commonest case, takes the number that exceptions have. False
-// when there are more than those from `exceptions` to `end`: then the escapes were too many.
+// registers. A single exception, the commonest case, takes the number that exceptions have. Answers the
+// exceptions of the next group, nullptr when there are less than this one has up to `end`: then the
+// escapes were too many.
 template <typename Out>
-__attribute__((noinline)) bool PutSlowly(const Numbers& numbers, size_t w, __m256i table,
-                                         const uint8_t*& exceptions, const uint8_t* end, size_t at,
-                                         size_t n, const Out& out) {
+__attribute__((noinline)) const uint8_t* PutSlowly(const Numbers& numbers, size_t w, __m256i table,
+                                                   const uint8_t* exceptions, const uint8_t* end,
+                                                   size_t at, size_t n, Out out) {
   size_t count = 0;
   for (size_t k = 0; k < 4; ++k) {
     count += static_cast<size_t>(_mm_popcnt_u64(Exceptions(numbers, w + k)));
   }
-  if (count > static_cast<size_t>(end - exceptions)) return false;
+  if (count > static_cast<size_t>(end - exceptions)) return nullptr;
   if (count == 1) {
-    const uint8_t symbol = *exceptions++;
-    table = WithException(table, Out::kRotated ? Rotated(symbol) : symbol);
+    table = WithException(table, Out::kRotated ? Rotated(*exceptions) : *exceptions);
   }
   Group group = ToBytes(numbers, w, table);
   if (count > 1) PutExceptions(numbers, w, Out::kRotated, exceptions, group);
@@ -406,35 +407,45 @@ __attribute__((noinline)) bool PutSlowly(const Numbers& numbers, size_t w, __m25
   } else {
     out.Put(group, at);
   }
-  return true;
+  return exceptions + count;
 }
 
-// The first level, word after word.
+// The first level, group after group.
 template <bool kWide>
 class FirstLevel {
  public:
   FirstLevel(const Block& block, const Numbers& escapes, Numbers& out)
-      : planes_(block.planes[0]), words_((block.n + 63) / 64), escapes_(escapes), out_(out) {
-    for (auto& plane : out.planes) {
-      for (size_t w = words_; w < words_ + kMoreWords; ++w) plane[w] = 0;
-    }
-  }
+      : planes_(block.planes[0]), escapes_(escapes), out_(out) {}
   // Of the escapes.
   size_t used() const { return used_; }
-  // The next words up to `end`, as far as there are any.
-  PENSTOCK_INLINE void Decode(size_t end) {
-    if (end > words_) end = words_;
-    const Base zero(0);
-    for (; word_ < end; ++word_, planes_ += kWide ? 16 : 8) {
-      const uint64_t x = LoadWord(planes_);
-      const uint64_t y = kWide ? LoadWord(planes_ + 8) : 0;
-      DecodeWord<true, kWide>(x, y, zero, escapes_, used_, out_, word_);
+  // The next four words.
+  PENSTOCK_INLINE void Group() {
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i) Word(i);
+    planes_ += 4 * kStep;
+    word_ += 4;
+  }
+  // The last ones, less than four, and others for a whole group.
+  void LastGroup(size_t words) {
+    for (size_t i = 0; i < 4; ++i) {
+      if (i < words) {
+        Word(i);
+      } else {
+        for (auto& plane : out_.planes) plane[word_ + i] = 0;
+      }
     }
   }
 
  private:
+  static constexpr size_t kStep = kWide ? 16 : 8;
+
+  PENSTOCK_INLINE void Word(size_t i) {
+    const uint64_t x = LoadWord(planes_ + i * kStep);
+    const uint64_t y = kWide ? LoadWord(planes_ + i * kStep + 8) : 0;
+    DecodeWord<true, kWide>(x, y, Base(0), escapes_, used_, out_, word_ + i);
+  }
+
   const uint8_t* planes_;
-  size_t words_;
   size_t word_ = 0;
   size_t used_ = 0;
   const Numbers& escapes_;
@@ -447,29 +458,39 @@ class FirstLevel {
 // hundredths.
 constexpr size_t kLead = 4;
 
+// The coded bytes of the next block are asked for while this one is decoded: so many for a group,
+// which is more than a block without raw symbols is likely to have.
+constexpr size_t kCodedAhead = 128;
+
+// Apart, and `out` by value, for the sake of its registers.
 template <bool kWide, typename Out>
-bool DecodeFirstLevel(const Block& block, size_t at, const Numbers& escapes, Numbers& numbers,
-                      __m256i symbols, const Out& out) {
+__attribute__((noinline)) bool DecodeFirstLevel(const Block& block, size_t at,
+                                                const Numbers& escapes, Numbers& numbers,
+                                                __m256i symbols, Out out) {
   const uint8_t* exceptions = block.bytes;
   const uint8_t* coded_ahead = block.end;
-  // The next block takes about as many bytes as this one.
-  const size_t lines = static_cast<size_t>(block.end - block.planes[0]) / (block.n / 4 + 1) + 1;
   FirstLevel<kWide> level(block, escapes, numbers);
-  level.Decode(4 * kLead);
-  for (size_t done = 0; done < block.n; done += 256) {
-    out.Prefetch(at + done);
-    for (size_t i = 0; i < lines; ++i, coded_ahead += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(coded_ahead), _MM_HINT_T0);
-    }
-    level.Decode(done / 64 + 4 * kLead + 4);
-    const size_t n = block.n - done < 256 ? block.n - done : 256;
-    if (__builtin_expect(n < 256 || AnyException(numbers, done / 64), 0)) {
-      if (!PutSlowly(numbers, done / 64, symbols, exceptions, block.end, at + done, n, out)) {
-        return false;
-      }
+  const size_t groups = block.n / 256;
+  const size_t lead = groups < kLead ? groups : kLead;
+  for (size_t g = 0; g < lead; ++g) level.Group();
+  for (size_t g = 0; g < groups; ++g, at += 256) {
+    out.Prefetch(at);
+    _mm_prefetch(reinterpret_cast<const char*>(coded_ahead), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(coded_ahead + 64), _MM_HINT_T0);
+    coded_ahead += kCodedAhead;
+    if (g + lead < groups) level.Group();
+    if (__builtin_expect(!AnyException(numbers, 4 * g), 1)) {
+      out.Put(ToBytes(numbers, 4 * g, symbols), at);
     } else {
-      out.Put(ToBytes(numbers, done / 64, symbols), at + done);
+      exceptions = PutSlowly(numbers, 4 * g, symbols, exceptions, block.end, at, 256, out);
+      if (exceptions == nullptr) return false;
     }
+  }
+  if (block.n % 256 != 0) {
+    level.LastGroup((block.n % 256 + 63) / 64);
+    exceptions =
+        PutSlowly(numbers, 4 * groups, symbols, exceptions, block.end, at, block.n % 256, out);
+    if (exceptions == nullptr) return false;
   }
   return level.used() == block.codes[1];
 }
