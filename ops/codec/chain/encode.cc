@@ -11,7 +11,7 @@ namespace {
 // What the levels behind the first cost a decoder is worth bytes: so many a level, even if it is nearly
 // empty, and one for so many codes.
 constexpr size_t kLevelPrice = 2;
-constexpr size_t kCodesOfByte = 128;
+constexpr size_t kCodesOfByte = 64;
 
 using Counts = uint16_t[256];  // Of a block: at most kMostBlock each.
 
