@@ -35,14 +35,15 @@
 //   other levels        c codes, in order: c / 64 words of each plane, then the other c % 64 codes
 //                       in ceil(c % 64 / 8) bytes of each plane; spare bits are zero.
 //
-// The length of a level is the number of escapes in the one before, so it is not written but for
-// the second one's. Behind the levels, the escapes of the last one: one byte each, the symbol, in order.
+// The length of a level is the number of escapes in the one before; only the second one's is written.
+// Behind the levels, the escapes of the last one: one byte each, the symbol, in order.
 //
 // Why so. The order inside a word of the first level lets the two halves of a decoder meet: a word
 // is a run of 64 symbols, hence one mask register and one 64-byte vector for AVX-512, and AVX2,
 // which turns four words of four planes into bytes, gets eight symbols that are neighbours in each
 // 64-bit lane and moves whole lanes only. The sizes of the levels are counted, because 2 bytes for
-// each of a dozen levels would cost more than all that is won by a good choice of levels.
+// each of a dozen levels would cost more than all that is won by a good choice of levels; but the
+// first level is three quarters of all that would be counted, a tenth of AVX2's time.
 //
 // What the alternatives cost, in bytes stored for a byte of bf16 (weights in rows of 7168 with
 // log-normal scales, a quarter of them heavy-tailed; the entropy of all exponents is 2.648 bits, so
@@ -50,10 +51,9 @@
 //   five wide levels                 0.6667    two wide and five narrow levels   0.6664
 //   one wide and eight narrow        0.6656    the best shape for each block     0.6652
 // With the heads: a list of 15 symbols, the lengths of the levels and a count, 26 bytes, for five
-// wide levels 0.6699; as here 0.6657 in blocks of 4096, 0.6661 of 8192, 0.6670 of 16384, and 0.6644
+// wide levels 0.6699; as here 0.6661 in blocks of 4096, 0.6664 of 8192, 0.6671 of 16384, and 0.6648
 // of 7168, where each block is one row. Hence the size of the blocks is the encoder's choice; it
-// takes 0.6646, where nearly empty levels are left out because they cost a decoder more than they
-// save.
+// takes 0.6658, where levels that cost a decoder more than they save are left out (encode.cc).
 namespace penstock::ops::chain {
 
 inline constexpr size_t kUnit = 1024;
