@@ -10,7 +10,7 @@ namespace {
 
 // What the levels behind the first cost a decoder is worth bytes: so many a level, even if it is nearly
 // empty, and one for so many codes. Of all bytes stored for a byte of bf16, and of memcpy's rate past
-// the caches with AVX2 (BM_ChainBf16Streaming, best):
+// the caches with AVX2 (BM_ChainBf16Streaming, best of 3):
 //   128 codes a byte 0.6652, 1.02    64: 0.6658, 1.05    40: 0.6667, 1.07    24: 0.6669, 1.08
 constexpr size_t kLevelPrice = 2;
 constexpr size_t kCodesOfByte = 64;
