@@ -5,9 +5,9 @@
 #include <immintrin.h>
 #endif
 
-// Symbols stay bits until the end: each has a number of four bits, its place in a table of 16 bytes,
-// in four planes. Levels are merged by depositing the bits of one under the escapes of the level
-// before, 64 at a time; then the planes of 256 symbols at once are turned into bytes.
+// Symbols stay bits until the end: each has a number of four bits, its place in a table of 16
+// bytes, in four planes. Levels are merged by depositing the bits of one under the escapes of the
+// level before, 64 at a time; then the planes of 256 symbols at once are turned into bytes.
 namespace penstock::ops::chain {
 
 const Kernels* BuiltAvx2();
@@ -20,6 +20,7 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words);
 
 // clang-format off
 #include "ops/codec/chain/block.inc.h"
+#include "ops/codec/chain/avx2_output.inc.h"
 // clang-format on
 
 size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
@@ -36,16 +37,10 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
   return count;
 }
 
-// How far ahead the rest is asked for. A second request, further ahead into the second cache, loses a
-// tenth here.
-constexpr size_t kRestAhead = 4096;
-
-#define PENSTOCK_INLINE inline __attribute__((always_inline))
-
 // The numbers of a level's symbols; 15 is an exception. For those of escapes, planes 0 and 1 are
-// inverted: as the codes are ones there, one exclusive-or then puts them in. And a few words more: the level before reads
-// up to two words behind them and uses none of their bits, and what turns numbers into bytes takes
-// whole groups of four.
+// inverted: as the codes are ones there, one exclusive-or then puts them in. And a few words more:
+// the level before reads up to two words behind them and uses none of their bits, and what turns
+// numbers into bytes takes whole groups of four.
 constexpr size_t kMoreWords = 4;
 struct Numbers {
   alignas(32) uint64_t planes[4][kMostBlock / 64 + kMoreWords];
@@ -206,8 +201,8 @@ PENSTOCK_INLINE void Mix(__m256i a, __m256i b, __m256i mask, __m256i& low, __m25
                          _mm256_andnot_si256(mask, b));
 }
 
-// Four qwords of each of four vectors to four vectors of one qword of each: out[w] has those of word
-// w in the order a b c d.
+// Four qwords of each of four vectors to four vectors of one qword of each: out[w] has those of
+// word w in the order a b c d.
 PENSTOCK_INLINE void Transpose(__m256i a, __m256i b, __m256i c, __m256i d, __m256i* out) {
   const __m256i ab02 = _mm256_unpacklo_epi64(a, b);
   const __m256i ab13 = _mm256_unpackhi_epi64(a, b);
@@ -218,12 +213,6 @@ PENSTOCK_INLINE void Transpose(__m256i a, __m256i b, __m256i c, __m256i d, __m25
   out[4] = _mm256_permute2x128_si256(ab02, cd02, 0x31);
   out[6] = _mm256_permute2x128_si256(ab13, cd13, 0x31);
 }
-
-// 256 symbols as bytes, eight vectors of 32, in each of which the lanes of eight are 0 2 1 3: so
-// that unpacking inside 128 bits gives neighbours.
-struct Group {
-  __m256i symbols[8];
-};
 
 PENSTOCK_INLINE Group ToBytes(const Numbers& numbers, size_t w, __m256i table) {
   const auto plane = [&](unsigned i) {
@@ -264,8 +253,6 @@ PENSTOCK_INLINE bool AnyException(const Numbers& numbers, size_t w) {
   return _mm256_testz_si256(low, high) == 0;
 }
 
-constexpr int kLanes = 0xd8;  // 0 2 1 3, its own reverse.
-
 // Where the exceptions of word w are.
 inline uint64_t Exceptions(const Numbers& numbers, size_t w) {
   return numbers.planes[0][w] & numbers.planes[1][w] & numbers.planes[2][w] & numbers.planes[3][w];
@@ -290,73 +277,6 @@ inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated, const 
     group.symbols[i] = _mm256_permute4x64_epi64(_mm256_load_si256(vectors + i), kLanes);
   }
 }
-
-// What comes out: the symbols.
-struct Bytes {
-  static constexpr bool kRotated = false;
-  uint8_t* out;
-
-  PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; ++i) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + at + 32 * i),
-                          _mm256_permute4x64_epi64(group.symbols[i], kLanes));
-    }
-  }
-  void PutPart(const Group& group, size_t at, size_t n) const {
-    alignas(32) uint8_t scratch[256];
-    Bytes{scratch}.Put(group, 0);
-    __builtin_memcpy(out + at, scratch, n);
-  }
-  void Prefetch(size_t) const {}
-};
-
-// Or elements. Symbols arrive rotated right by one bit: then each byte of an element is a choice
-// between the symbol's bits and the rest's.
-template <bool kStream>
-struct Elements {
-  static constexpr bool kRotated = true;
-  const uint8_t* rest;
-  uint8_t* out;
-
-  PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
-    const __m256i low7 = _mm256_set1_epi8(0x7f);
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; ++i) {
-      const auto* const from = reinterpret_cast<const __m256i*>(rest + at + 32 * i);
-      const __m256i rest_bytes = _mm256_permute4x64_epi64(_mm256_loadu_si256(from), kLanes);
-      const __m256i symbols = group.symbols[i];
-      const __m256i swap = _mm256_and_si256(_mm256_xor_si256(symbols, rest_bytes), low7);
-      const __m256i low = _mm256_xor_si256(symbols, swap);
-      const __m256i high = _mm256_xor_si256(rest_bytes, swap);
-      auto* const to = reinterpret_cast<__m256i*>(out + 2 * at + 64 * i);
-      Store(to, _mm256_unpacklo_epi8(low, high));
-      Store(to + 1, _mm256_unpackhi_epi8(low, high));
-    }
-  }
-  void PutPart(const Group& group, size_t at, size_t n) const {
-    alignas(32) uint8_t rest_bytes[256];
-    alignas(32) uint8_t scratch[512];
-    __builtin_memcpy(rest_bytes, rest + at, n);
-    Elements<false>{rest_bytes, scratch}.Put(group, 0);
-    __builtin_memcpy(out + 2 * at, scratch, 2 * n);
-  }
-  void Prefetch(size_t at) const {
-#pragma GCC unroll 4
-    for (size_t i = 0; i < 256; i += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(rest + at + kRestAhead + i), _MM_HINT_T0);
-    }
-  }
-
- private:
-  static void Store(__m256i* to, __m256i elements) {
-    if constexpr (kStream) {
-      _mm256_stream_si256(to, elements);
-    } else {
-      _mm256_storeu_si256(to, elements);
-    }
-  }
-};
 
 // The block's symbols stored as they are, or all the same.
 template <typename Out>
@@ -385,9 +305,9 @@ inline __m256i WithException(__m256i table, uint8_t symbol) {
 }
 
 // A group with exceptions or of less than 256 symbols. Apart, so that the common one stays in
-// registers. A single exception, the commonest case, takes the number that exceptions have. Answers the
-// exceptions of the next group, nullptr when there are less than this one has up to `end`: then the
-// escapes were too many.
+// registers. A single exception, the commonest case, takes the number that exceptions have. Answers
+// the exceptions of the next group, nullptr when there are less than this one has up to `end`: then
+// the escapes were too many.
 template <typename Out>
 __attribute__((noinline)) const uint8_t* PutSlowly(const Numbers& numbers, size_t w, __m256i table,
                                                    const uint8_t* exceptions, const uint8_t* end,
@@ -454,8 +374,8 @@ class FirstLevel {
 
 // The first level goes a few groups ahead of what turns its numbers into bytes: far enough that
 // they are in the cache, and near enough that the two, which use different parts of the processor,
-// overlap with each other and with the memory. 1 or 2 groups, or the whole block, are slower by a few
-// hundredths.
+// overlap with each other and with the memory. 1 or 2 groups, or the whole block, are slower by a
+// few hundredths.
 constexpr size_t kLead = 4;
 
 // The coded bytes of the next block are asked for while this one is decoded: so many for a group,

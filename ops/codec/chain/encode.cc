@@ -8,9 +8,9 @@
 namespace penstock::ops::chain {
 namespace {
 
-// What the levels behind the first cost a decoder is worth bytes: so many a level, even if it is nearly
-// empty, and one for so many codes. Of all bytes stored for a byte of bf16, and of memcpy's rate past
-// the caches with AVX2 (BM_ChainBf16Streaming, best of 3):
+// What the levels behind the first cost a decoder is worth bytes: so many a level, even if it is
+// nearly empty, and one for so many codes. Of all bytes stored for a byte of bf16, and of memcpy's
+// rate past the caches with AVX2 (BM_ChainBf16Streaming, best of 3):
 //   128 codes a byte 0.6652, 1.02    64: 0.6658, 1.05    40: 0.6667, 1.07    24: 0.6669, 1.08
 constexpr size_t kLevelPrice = 2;
 constexpr size_t kCodesOfByte = 64;
@@ -109,8 +109,8 @@ void TryShapes(const Dictionary& dictionary, size_t n, Choice& best) {
   }
 }
 
-// The shape to write a block of these symbols in; raw has neither wide nor narrow levels. `roughly`: a
-// list is tried only where the interval does badly.
+// The shape to write a block of these symbols in; raw has neither wide nor narrow levels.
+// `roughly`: a list is tried only where the interval does badly.
 Choice Choose(const Counts& counts, Range range, size_t n, bool roughly) {
   const uint8_t commonest = CommonestSymbol(counts, range);
   if (counts[commonest] == n) return {2, 2, 0, 0, false};
@@ -220,8 +220,8 @@ struct Word {
   uint64_t escapes;
 };
 
-// Bit i of equal[k]: the i-th code is the level's k-th symbol. A list may be filled up with symbols it
-// has already: the first counts.
+// Bit i of equal[k]: the i-th code is the level's k-th symbol. A list may be filled up with symbols
+// it has already: the first counts.
 template <unsigned kSymbols>
 Word WordOf(const uint64_t (&equal)[kSymbols]) {
   if constexpr (kSymbols == 1) {
