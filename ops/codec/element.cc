@@ -109,12 +109,24 @@ template <Element kElement>
 void SplitElements(const uint8_t* raw, size_t n, uint8_t* __restrict exponents,
                    uint8_t* __restrict rest) {
   using L = Layout<kElement>;
-  for (size_t i = 0; i < n; ++i) exponents[i] = L::ExponentOf(L::Load(raw, i));
-  for (unsigned plane = 0; plane < L::kPlanes; ++plane) {
-    for (size_t i = 0; i < n; ++i) {
-      rest[plane * n + i] = static_cast<uint8_t>(L::RestOf(L::Load(raw, i)) >> 8 * plane);
+  // Through arrays of a constant size, so that the compiler makes vectors of them.
+  constexpr size_t kGroup = 16;
+  const auto split = [&](size_t at, size_t count) __attribute__((always_inline)) {
+    typename L::Word words[kGroup] = {};
+    uint8_t bytes[kGroup];
+    std::memcpy(words, raw + at * sizeof words[0], count * sizeof words[0]);
+    for (size_t i = 0; i < kGroup; ++i) bytes[i] = L::ExponentOf(words[i]);
+    std::memcpy(exponents + at, bytes, count);
+    for (unsigned plane = 0; plane < L::kPlanes; ++plane) {
+      for (size_t i = 0; i < kGroup; ++i) {
+        bytes[i] = static_cast<uint8_t>(L::RestOf(words[i]) >> 8 * plane);
+      }
+      std::memcpy(rest + plane * n + at, bytes, count);
     }
-  }
+  };
+  const size_t grouped = n / kGroup * kGroup;
+  for (size_t i = 0; i < grouped; i += kGroup) split(i, kGroup);
+  if (grouped < n) split(grouped, n - grouped);
   if constexpr (L::kBits > 0) {
     uint8_t* const bits = rest + L::kPlanes * n;
     const size_t stride = (n + 7) / 8;

@@ -5,9 +5,9 @@
 #include <immintrin.h>
 #endif
 
-// Symbols stay bits until the end: each has a number of four bits, its place in a table of 16 bytes,
-// in four planes. Levels are merged by depositing the bits of one under the escapes of the level
-// before, 64 at a time; then the planes of 256 symbols at once are turned into bytes.
+// Symbols stay bits until the end: each has a number of four bits, its place in a table of 16
+// bytes, in four planes. Levels are merged by depositing the bits of one under the escapes of the
+// level before, 64 at a time; then the planes of 256 symbols at once are turned into bytes.
 namespace penstock::ops::chain {
 
 const Kernels* BuiltAvx2();
@@ -20,6 +20,7 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words);
 
 // clang-format off
 #include "ops/codec/chain/block.inc.h"
+#include "ops/codec/chain/avx2_output.inc.h"
 // clang-format on
 
 size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
@@ -36,15 +37,10 @@ size_t CountEscapes(const uint8_t* level, bool wide, size_t words) {
   return count;
 }
 
-// How far ahead the rest is asked for. A second request, further ahead into the second cache, loses a
-// tenth here.
-constexpr size_t kRestAhead = 4096;
-
-#define PENSTOCK_INLINE inline __attribute__((always_inline))
-
-// The numbers of a level's symbols; 15 is an exception. And a few words more: the level before reads
-// up to two words behind them and uses none of their bits, and what turns numbers into bytes takes
-// whole groups of four.
+// The numbers of a level's symbols; 15 is an exception. For those of escapes, planes 0 and 1 are
+// inverted: as the codes are ones there, one exclusive-or then puts them in. And a few words more:
+// the level before reads up to two words behind them and uses none of their bits, and what turns
+// numbers into bytes takes whole groups of four.
 constexpr size_t kMoreWords = 4;
 struct Numbers {
   alignas(32) uint64_t planes[4][kMostBlock / 64 + kMoreWords];
@@ -70,7 +66,7 @@ struct Base {
 };
 
 // One word of a level. `used` of the escapes were used before.
-template <bool kWide>
+template <bool kFirst, bool kWide>
 PENSTOCK_INLINE void DecodeWord(uint64_t x, uint64_t y, const Base& base, const Numbers& escapes,
                                 size_t& used, Numbers& out, size_t w) {
   const uint64_t mask = kWide ? x & y : x;
@@ -89,13 +85,19 @@ PENSTOCK_INLINE void DecodeWord(uint64_t x, uint64_t y, const Base& base, const 
     bits3 = AllBits(escapes.planes[3], used);
   }
   used += count;
-  out.planes[0][w] = (kWide ? x ^ mask : base.bits0 & ~mask) | _pdep_u64(bits0, mask);
-  out.planes[1][w] = (kWide ? y ^ mask : base.bits1 & ~mask) | _pdep_u64(bits1, mask);
+  uint64_t own0 = kWide ? x : base.bits0 | mask;
+  uint64_t own1 = kWide ? y : base.bits1 | mask;
+  if constexpr (!kFirst) {
+    own0 = ~own0;
+    own1 = ~own1;
+  }
+  out.planes[0][w] = own0 ^ _pdep_u64(bits0, mask);
+  out.planes[1][w] = own1 ^ _pdep_u64(bits1, mask);
   out.planes[2][w] = (base.bits2 & ~mask) | _pdep_u64(bits2, mask);
   out.planes[3][w] = (base.bits3 & ~mask) | _pdep_u64(bits3, mask);
 }
 
-// The numbers of 64 symbols.
+// The numbers of 64 symbols, of escapes.
 struct Word {
   uint64_t bits0;
   uint64_t bits1;
@@ -108,7 +110,7 @@ struct Word {
 // waits for the store.
 inline Word DecodeShortLevels(const Block& block, const unsigned* numbers, unsigned& level) {
   constexpr uint64_t kOnes = ~uint64_t{0};
-  Word word = {kOnes, kOnes, kOnes, kOnes};
+  Word word = {0, 0, kOnes, kOnes};
   while (level > 1 && block.codes[level - 1] <= 64) {
     --level;
     const auto n = static_cast<unsigned>(block.codes[level]);
@@ -118,9 +120,9 @@ inline Word DecodeShortLevels(const Block& block, const unsigned* numbers, unsig
     const uint64_t y = wide ? _bzhi_u64(LoadWord(planes + (n + 7) / 8), n) : x;
     const uint64_t mask = x & y;
     const Base base(numbers[level]);
-    const uint64_t own0 = wide ? x ^ mask : base.bits0 & ~mask;
-    const uint64_t own1 = wide ? y ^ mask : base.bits1 & ~mask;
-    word = {own0 | _pdep_u64(word.bits0, mask), own1 | _pdep_u64(word.bits1, mask),
+    const uint64_t own0 = wide ? x : base.bits0 | mask;
+    const uint64_t own1 = wide ? y : base.bits1 | mask;
+    word = {~own0 ^ _pdep_u64(word.bits0, mask), ~own1 ^ _pdep_u64(word.bits1, mask),
             (base.bits2 & ~mask) | _pdep_u64(word.bits2, mask),
             (base.bits3 & ~mask) | _pdep_u64(word.bits3, mask)};
   }
@@ -138,13 +140,13 @@ void DecodeLevel(const uint8_t* planes, size_t n, unsigned number, const Numbers
     const uint64_t x = LoadWord(planes);
     const uint64_t y = kWide ? LoadWord(planes + 8) : 0;
     planes += kWide ? 16 : 8;
-    DecodeWord<kWide>(x, y, base, escapes, used, out, w);
+    DecodeWord<false, kWide>(x, y, base, escapes, used, out, w);
   }
   if (rest != 0) {
     const uint64_t codes = (uint64_t{1} << rest) - 1;
     const uint64_t x = LoadWord(planes) & codes;
     const uint64_t y = kWide ? LoadWord(planes + (rest + 7) / 8) & codes : 0;
-    DecodeWord<kWide>(x, y, base, escapes, used, out, words);
+    DecodeWord<false, kWide>(x, y, base, escapes, used, out, words);
   }
 }
 
@@ -167,8 +169,10 @@ unsigned DecodeEscapes(const Block& block, Numbers* turns, uint8_t* table) {
   }
   unsigned level = block.levels;
   if (block.codes[level] > 64) {
-    for (auto& plane : turns[0].planes) {
-      for (size_t w = 0; w <= block.codes[level] / 64; ++w) plane[w] = ~uint64_t{0};
+    for (unsigned i = 0; i < 4; ++i) {
+      for (size_t w = 0; w <= block.codes[level] / 64; ++w) {
+        turns[0].planes[i][w] = i < 2 ? 0 : ~uint64_t{0};
+      }
     }
   } else {
     const Word word = DecodeShortLevels(block, numbers, level);
@@ -197,8 +201,8 @@ PENSTOCK_INLINE void Mix(__m256i a, __m256i b, __m256i mask, __m256i& low, __m25
                          _mm256_andnot_si256(mask, b));
 }
 
-// Four qwords of each of four vectors to four vectors of one qword of each: out[w] has those of word
-// w in the order a b c d.
+// Four qwords of each of four vectors to four vectors of one qword of each: out[w] has those of
+// word w in the order a b c d.
 PENSTOCK_INLINE void Transpose(__m256i a, __m256i b, __m256i c, __m256i d, __m256i* out) {
   const __m256i ab02 = _mm256_unpacklo_epi64(a, b);
   const __m256i ab13 = _mm256_unpackhi_epi64(a, b);
@@ -209,12 +213,6 @@ PENSTOCK_INLINE void Transpose(__m256i a, __m256i b, __m256i c, __m256i d, __m25
   out[4] = _mm256_permute2x128_si256(ab02, cd02, 0x31);
   out[6] = _mm256_permute2x128_si256(ab13, cd13, 0x31);
 }
-
-// 256 symbols as bytes, eight vectors of 32, in each of which the lanes of eight are 0 2 1 3: so
-// that unpacking inside 128 bits gives neighbours.
-struct Group {
-  __m256i symbols[8];
-};
 
 PENSTOCK_INLINE Group ToBytes(const Numbers& numbers, size_t w, __m256i table) {
   const auto plane = [&](unsigned i) {
@@ -255,20 +253,21 @@ PENSTOCK_INLINE bool AnyException(const Numbers& numbers, size_t w) {
   return _mm256_testz_si256(low, high) == 0;
 }
 
-constexpr int kLanes = 0xd8;  // 0 2 1 3, its own reverse.
+// Where the exceptions of word w are.
+inline uint64_t Exceptions(const Numbers& numbers, size_t w) {
+  return numbers.planes[0][w] & numbers.planes[1][w] & numbers.planes[2][w] & numbers.planes[3][w];
+}
 
-// Puts the exceptions of a group where they belong.
-inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
-                          const uint8_t*& exceptions, Group& group) {
+// Puts different exceptions of a group where they belong.
+inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated, const uint8_t* exceptions,
+                          Group& group) {
   alignas(32) uint8_t symbols[256];
   auto* const vectors = reinterpret_cast<__m256i*>(symbols);
   for (unsigned i = 0; i < 8; ++i) {
     _mm256_store_si256(vectors + i, _mm256_permute4x64_epi64(group.symbols[i], kLanes));
   }
   for (size_t k = 0; k < 4; ++k) {
-    uint64_t places = numbers.planes[0][w + k] & numbers.planes[1][w + k] &
-                      numbers.planes[2][w + k] & numbers.planes[3][w + k];
-    for (; places != 0; places &= places - 1) {
+    for (uint64_t places = Exceptions(numbers, w + k); places != 0; places &= places - 1) {
       const auto place = static_cast<size_t>(__builtin_ctzll(places));
       const uint8_t symbol = *exceptions++;
       symbols[64 * k + place % 8 * 8 + place / 8] = rotated ? Rotated(symbol) : symbol;
@@ -279,75 +278,9 @@ inline void PutExceptions(const Numbers& numbers, size_t w, bool rotated,
   }
 }
 
-// What comes out: the symbols.
-struct Bytes {
-  static constexpr bool kRotated = false;
-  uint8_t* out;
-
-  PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; ++i) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + at + 32 * i),
-                          _mm256_permute4x64_epi64(group.symbols[i], kLanes));
-    }
-  }
-  void PutPart(const Group& group, size_t at, size_t n) const {
-    alignas(32) uint8_t scratch[256];
-    Bytes{scratch}.Put(group, 0);
-    __builtin_memcpy(out + at, scratch, n);
-  }
-  void Prefetch(size_t) const {}
-};
-
-// Or elements. Symbols arrive rotated right by one bit: then each byte of an element is a choice
-// between the symbol's bits and the rest's.
-template <bool kStream>
-struct Elements {
-  static constexpr bool kRotated = true;
-  const uint8_t* rest;
-  uint8_t* out;
-
-  PENSTOCK_INLINE void Put(const Group& group, size_t at) const {
-    const __m256i low7 = _mm256_set1_epi8(0x7f);
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; ++i) {
-      const auto* const from = reinterpret_cast<const __m256i*>(rest + at + 32 * i);
-      const __m256i rest_bytes = _mm256_permute4x64_epi64(_mm256_loadu_si256(from), kLanes);
-      const __m256i symbols = group.symbols[i];
-      const __m256i swap = _mm256_and_si256(_mm256_xor_si256(symbols, rest_bytes), low7);
-      const __m256i low = _mm256_xor_si256(symbols, swap);
-      const __m256i high = _mm256_xor_si256(rest_bytes, swap);
-      auto* const to = reinterpret_cast<__m256i*>(out + 2 * at + 64 * i);
-      Store(to, _mm256_unpacklo_epi8(low, high));
-      Store(to + 1, _mm256_unpackhi_epi8(low, high));
-    }
-  }
-  void PutPart(const Group& group, size_t at, size_t n) const {
-    alignas(32) uint8_t rest_bytes[256];
-    alignas(32) uint8_t scratch[512];
-    __builtin_memcpy(rest_bytes, rest + at, n);
-    Elements<false>{rest_bytes, scratch}.Put(group, 0);
-    __builtin_memcpy(out + 2 * at, scratch, 2 * n);
-  }
-  void Prefetch(size_t at) const {
-    for (size_t i = at; i < at + 256; i += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(rest + i + kRestAhead), _MM_HINT_T0);
-    }
-  }
-
- private:
-  static void Store(__m256i* to, __m256i elements) {
-    if constexpr (kStream) {
-      _mm256_stream_si256(to, elements);
-    } else {
-      _mm256_storeu_si256(to, elements);
-    }
-  }
-};
-
 // The block's symbols stored as they are, or all the same.
 template <typename Out>
-void CopyBlock(const Block& block, size_t at, const Out& out) {
+__attribute__((noinline)) void CopyBlock(const Block& block, size_t at, const Out& out) {
   const bool constant = block.shape == kConstantShape;
   alignas(32) uint8_t symbols[256];
   for (size_t done = 0; done < block.n; done += 256) {
@@ -365,45 +298,74 @@ void CopyBlock(const Block& block, size_t at, const Out& out) {
   }
 }
 
+// The table with the symbol of number 15.
+inline __m256i WithException(__m256i table, uint8_t symbol) {
+  const __m256i last = _mm256_set_epi64x(int64_t{255} << 56, 0, int64_t{255} << 56, 0);
+  return _mm256_blendv_epi8(table, _mm256_set1_epi8(static_cast<char>(symbol)), last);
+}
+
 // A group with exceptions or of less than 256 symbols. Apart, so that the common one stays in
-// registers.
+// registers. A single exception, the commonest case, takes the number that exceptions have. Answers
+// the exceptions of the next group, nullptr when there are less than this one has up to `end`: then
+// the escapes were too many.
 template <typename Out>
-__attribute__((noinline)) void PutSlowly(const Numbers& numbers, size_t w, __m256i table,
-                                         const uint8_t*& exceptions, size_t at, size_t n,
-                                         const Out& out) {
+__attribute__((noinline)) const uint8_t* PutSlowly(const Numbers& numbers, size_t w, __m256i table,
+                                                   const uint8_t* exceptions, const uint8_t* end,
+                                                   size_t at, size_t n, Out out) {
+  size_t count = 0;
+  for (size_t k = 0; k < 4; ++k) {
+    count += static_cast<size_t>(_mm_popcnt_u64(Exceptions(numbers, w + k)));
+  }
+  if (count > static_cast<size_t>(end - exceptions)) return nullptr;
+  if (count == 1) {
+    table = WithException(table, Out::kRotated ? Rotated(*exceptions) : *exceptions);
+  }
   Group group = ToBytes(numbers, w, table);
-  PutExceptions(numbers, w, Out::kRotated, exceptions, group);
+  if (count > 1) PutExceptions(numbers, w, Out::kRotated, exceptions, group);
   if (n < 256) {
     out.PutPart(group, at, n);
   } else {
     out.Put(group, at);
   }
+  return exceptions + count;
 }
 
-// The first level, word after word.
+// The first level, group after group.
 template <bool kWide>
 class FirstLevel {
  public:
   FirstLevel(const Block& block, const Numbers& escapes, Numbers& out)
-      : planes_(block.planes[0]), words_((block.n + 63) / 64), escapes_(escapes), out_(out) {
-    for (auto& plane : out.planes) {
-      for (size_t w = words_; w < words_ + kMoreWords; ++w) plane[w] = 0;
-    }
+      : planes_(block.planes[0]), escapes_(escapes), out_(out) {}
+  // Of the escapes.
+  size_t used() const { return used_; }
+  // The next four words.
+  PENSTOCK_INLINE void Group() {
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i) Word(i);
+    planes_ += 4 * kStep;
+    word_ += 4;
   }
-  // The next words up to `end`, as far as there are any.
-  PENSTOCK_INLINE void Decode(size_t end) {
-    if (end > words_) end = words_;
-    const Base zero(0);
-    for (; word_ < end; ++word_, planes_ += kWide ? 16 : 8) {
-      const uint64_t x = LoadWord(planes_);
-      const uint64_t y = kWide ? LoadWord(planes_ + 8) : 0;
-      DecodeWord<kWide>(x, y, zero, escapes_, used_, out_, word_);
+  // The last ones, less than four, and others for a whole group.
+  void LastGroup(size_t words) {
+    for (size_t i = 0; i < 4; ++i) {
+      if (i < words) {
+        Word(i);
+      } else {
+        for (auto& plane : out_.planes) plane[word_ + i] = 0;
+      }
     }
   }
 
  private:
+  static constexpr size_t kStep = kWide ? 16 : 8;
+
+  PENSTOCK_INLINE void Word(size_t i) {
+    const uint64_t x = LoadWord(planes_ + i * kStep);
+    const uint64_t y = kWide ? LoadWord(planes_ + i * kStep + 8) : 0;
+    DecodeWord<true, kWide>(x, y, Base(0), escapes_, used_, out_, word_ + i);
+  }
+
   const uint8_t* planes_;
-  size_t words_;
   size_t word_ = 0;
   size_t used_ = 0;
   const Numbers& escapes_;
@@ -412,37 +374,53 @@ class FirstLevel {
 
 // The first level goes a few groups ahead of what turns its numbers into bytes: far enough that
 // they are in the cache, and near enough that the two, which use different parts of the processor,
-// overlap with each other and with the memory. 1 or 2 groups, or the whole block, are slower by a few
-// hundredths.
+// overlap with each other and with the memory. 1 or 2 groups, or the whole block, are slower by a
+// few hundredths.
 constexpr size_t kLead = 4;
 
+// The coded bytes of the next block are asked for while this one is decoded: so many for a group,
+// which is more than a block without raw symbols is likely to have.
+constexpr size_t kCodedAhead = 128;
+
+// Apart, and `out` by value, for the sake of its registers.
 template <bool kWide, typename Out>
-void DecodeFirstLevel(const Block& block, size_t at, const Numbers& escapes, Numbers& numbers,
-                      __m256i symbols, const Out& out) {
+__attribute__((noinline)) bool DecodeFirstLevel(const Block& block, size_t at,
+                                                const Numbers& escapes, Numbers& numbers,
+                                                __m256i symbols, Out out) {
   const uint8_t* exceptions = block.bytes;
   const uint8_t* coded_ahead = block.end;
-  // The next block takes about as many bytes as this one.
-  const size_t lines = static_cast<size_t>(block.end - block.planes[0]) / (block.n / 4 + 1) + 1;
   FirstLevel<kWide> level(block, escapes, numbers);
-  level.Decode(4 * kLead);
-  for (size_t done = 0; done < block.n; done += 256) {
-    out.Prefetch(at + done);
-    for (size_t i = 0; i < lines; ++i, coded_ahead += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(coded_ahead), _MM_HINT_T0);
-    }
-    level.Decode(done / 64 + 4 * kLead + 4);
-    const size_t n = block.n - done < 256 ? block.n - done : 256;
-    if (__builtin_expect(n < 256 || AnyException(numbers, done / 64), 0)) {
-      PutSlowly(numbers, done / 64, symbols, exceptions, at + done, n, out);
+  const size_t groups = block.n / 256;
+  const size_t lead = groups < kLead ? groups : kLead;
+  for (size_t g = 0; g < lead; ++g) level.Group();
+  for (size_t g = 0; g < groups; ++g, at += 256) {
+    out.Prefetch(at);
+    _mm_prefetch(reinterpret_cast<const char*>(coded_ahead), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(coded_ahead + 64), _MM_HINT_T0);
+    coded_ahead += kCodedAhead;
+    if (g + lead < groups) level.Group();
+    if (__builtin_expect(!AnyException(numbers, 4 * g), 1)) {
+      out.Put(ToBytes(numbers, 4 * g, symbols), at);
     } else {
-      out.Put(ToBytes(numbers, done / 64, symbols), at + done);
+      exceptions = PutSlowly(numbers, 4 * g, symbols, exceptions, block.end, at, 256, out);
+      if (exceptions == nullptr) return false;
     }
   }
+  if (block.n % 256 != 0) {
+    level.LastGroup((block.n % 256 + 63) / 64);
+    exceptions =
+        PutSlowly(numbers, 4 * groups, symbols, exceptions, block.end, at, block.n % 256, out);
+    if (exceptions == nullptr) return false;
+  }
+  return level.used() == block.codes[1];
 }
 
 template <typename Out>
-void DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) {
-  if (block.levels == 0) return CopyBlock(block, at, out);
+bool DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) {
+  if (block.levels == 0) {
+    CopyBlock(block, at, out);
+    return true;
+  }
   alignas(16) uint8_t table[16];
   const unsigned turn = DecodeEscapes(block, turns, table);
   if (Out::kRotated) {
@@ -450,11 +428,10 @@ void DecodeBlock(const Block& block, size_t at, Numbers* turns, const Out& out) 
   }
   const __m256i symbols =
       _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
-  if (block.wide > 0) {
-    DecodeFirstLevel<true>(block, at, turns[turn], turns[turn ^ 1], symbols, out);
-  } else {
-    DecodeFirstLevel<false>(block, at, turns[turn], turns[turn ^ 1], symbols, out);
-  }
+  const Numbers& escapes = turns[turn];
+  Numbers& numbers = turns[turn ^ 1];
+  return block.wide > 0 ? DecodeFirstLevel<true>(block, at, escapes, numbers, symbols, out)
+                        : DecodeFirstLevel<false>(block, at, escapes, numbers, symbols, out);
 }
 
 bool DecodeSymbols(const uint8_t* coded, size_t coded_bytes, size_t n, uint8_t* symbols) {

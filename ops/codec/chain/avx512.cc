@@ -182,7 +182,7 @@ struct Elements {
 };
 
 template <bool kWide, typename Out>
-void DecodeFirstLevel(const Block& block, size_t at, const __m512i* symbols, const uint8_t* escapes,
+bool DecodeFirstLevel(const Block& block, size_t at, const __m512i* symbols, const uint8_t* escapes,
                       const Out& out) {
   constexpr size_t kStep = kWide ? 16 : 8;
   // The symbols live in registers: stores through bytes could change an array.
@@ -191,6 +191,7 @@ void DecodeFirstLevel(const Block& block, size_t at, const __m512i* symbols, con
   // The next block takes about as many bytes as this one.
   const size_t ahead = static_cast<size_t>(block.end - planes) / (block.n / 64 + 1) + 1;
   const uint8_t* coded_ahead = block.end;
+  const uint8_t* const all = escapes + block.codes[1];
   size_t done = 0;
   for (; done + 64 <= block.n; done += 64, planes += kStep) {
     out.Prefetch(at + done);
@@ -200,10 +201,11 @@ void DecodeFirstLevel(const Block& block, size_t at, const __m512i* symbols, con
     const uint64_t y = kWide ? LoadWord(planes + 8) : 0;
     out.Put(DecodeWord<kWide>(x, y, kept, escapes), at + done);
   }
-  if (done == block.n) return;
+  if (done == block.n) return escapes == all;
   const uint64_t x = LoadWord(planes);
   const uint64_t y = kWide ? LoadWord(planes + 8) : 0;
   out.PutPart(DecodeWord<kWide>(x, y, kept, escapes), at + done, block.n - done);
+  return escapes == all;
 }
 
 inline __m512i Rotated(__m512i symbols) {
@@ -257,8 +259,11 @@ inline __m512i DecodeShortLevels(const Block& block, const __m512i* symbols, __m
 }
 
 template <typename Out>
-void DecodeBlock(const Block& block, size_t at, Sequence* sequences, const Out& out) {
-  if (block.levels == 0) return CopyBlock(block, at, out);
+bool DecodeBlock(const Block& block, size_t at, Sequence* sequences, const Out& out) {
+  if (block.levels == 0) {
+    CopyBlock(block, at, out);
+    return true;
+  }
   __m512i symbols[kMostSymbols + 1];
   for (unsigned i = 0; i < kMostSymbols; ++i) {
     symbols[i] = Broadcast(Out::kRotated ? Rotated(block.symbols[i]) : block.symbols[i]);
@@ -284,11 +289,8 @@ void DecodeBlock(const Block& block, size_t at, Sequence* sequences, const Out& 
     }
     escapes = out_bytes;
   }
-  if (block.wide > 0) {
-    DecodeFirstLevel<true>(block, at, symbols, escapes, out);
-  } else {
-    DecodeFirstLevel<false>(block, at, symbols, escapes, out);
-  }
+  return block.wide > 0 ? DecodeFirstLevel<true>(block, at, symbols, escapes, out)
+                        : DecodeFirstLevel<false>(block, at, symbols, escapes, out);
 }
 
 bool DecodeSymbols(const uint8_t* coded, size_t coded_bytes, size_t n, uint8_t* symbols) {

@@ -2,13 +2,14 @@
 // block and finding its levels. It expects
 //   size_t CountEscapes(const uint8_t* level, bool wide, size_t words);
 // for whole words of a level, and for each `Out` that DecodePlane is used with
-//   void DecodeBlock(const Block& block, size_t at, Scratch* scratch, const Out& out);
+//   bool DecodeBlock(const Block& block, size_t at, Scratch* scratch, const Out& out);
 // which decodes a block whose first symbol is the plane's `at`-th; two of Scratch are there for it.
+// False when the first level has not as many escapes as the block says.
 
 constexpr unsigned kMostLevels = kMostSymbols;
 
 // A block that has been checked: every byte of it is inside the coded bytes, and the levels belong
-// together, so that decoding cannot fail any more.
+// together, except that the escapes of the first one were not counted.
 struct Block {
   size_t n;  // Symbols.
   uint8_t shape;
@@ -79,23 +80,34 @@ inline const uint8_t* FindShortLevel(Block& block, unsigned i, const uint8_t* at
   return at + (wide ? 2 * bytes : bytes);
 }
 
-// Level `i` begins at `at`: its length is known, and with it where the next begins.
+// The first level begins at `at`, and block.codes[1] is what the block says of it.
+inline const uint8_t* FindFirstLevel(Block& block, const uint8_t* at, const uint8_t* end) {
+  const bool wide = block.wide > 0;
+  const size_t n = block.codes[0];
+  const size_t bytes = (wide ? 16 : 8) * ((n + 63) / 64);
+  if (static_cast<size_t>(end - at) < bytes) return nullptr;
+  block.planes[0] = at;
+  at += bytes;
+  if (n % 64 != 0) {
+    uint64_t codes = LoadWord(at - 8);
+    if (wide) codes |= LoadWord(at - 16);
+    if ((codes & ~BitsOfSymbols(n % 64)) != 0) return nullptr;
+  }
+  return at;
+}
+
+// Level `i`, not the first, begins at `at`: its length is known, and with it where the next begins.
 inline const uint8_t* FindLevel(Block& block, unsigned i, const uint8_t* at, const uint8_t* end) {
   const bool wide = i < block.wide;
   const size_t planes = wide ? 2 : 1;
   const size_t n = block.codes[i];
-  const size_t words = i == 0 ? (n + 63) / 64 : n / 64;
-  const size_t rest = i == 0 ? 0 : n % 64;
+  const size_t words = n / 64;
+  const size_t rest = n % 64;
   const size_t rest_bytes = (rest + 7) / 8;
   if (static_cast<size_t>(end - at) < planes * (8 * words + rest_bytes)) return nullptr;
   block.planes[i] = at;
   size_t escapes = CountEscapes(at, wide, words);
   at += planes * 8 * words;
-  if (i == 0 && n % 64 != 0) {
-    uint64_t codes = LoadWord(at - 8);
-    if (wide) codes |= LoadWord(at - 16);
-    if ((codes & ~BitsOfSymbols(n % 64)) != 0) return nullptr;
-  }
   if (rest != 0) {
     const uint64_t x = LoadWord(at);
     const uint64_t y = wide ? LoadWord(at + rest_bytes) : x;
@@ -127,13 +139,16 @@ inline bool ReadBlock(const uint8_t* at, const uint8_t* end, size_t n, Block& bl
   if (block.wide > kMostWide || size == 0 || size > kMostSymbols) return false;
   if (!ReadDictionary(block, at, static_cast<size_t>(end - at), size)) return false;
   at = block.bytes;
+  if (end - at < 2) return false;
   block.levels = block.wide + narrow;
   block.codes[0] = n;
-  for (unsigned i = 0; i < block.levels; ++i) {
-    at = i > 0 && block.codes[i] <= 64 ? FindShortLevel(block, i, at, end)
-                                       : FindLevel(block, i, at, end);
-    if (at == nullptr) return false;
+  block.codes[1] = at[0] | static_cast<size_t>(at[1]) << 8;
+  if (block.codes[1] > n) return false;
+  at = FindFirstLevel(block, at + 2, end);
+  for (unsigned i = 1; i < block.levels && at != nullptr; ++i) {
+    at = block.codes[i] <= 64 ? FindShortLevel(block, i, at, end) : FindLevel(block, i, at, end);
   }
+  if (at == nullptr) return false;
   const size_t exceptions = block.codes[block.levels];
   if (static_cast<size_t>(end - at) < exceptions) return false;
   block.bytes = at;
@@ -154,7 +169,7 @@ bool DecodePlane(const uint8_t* coded, size_t coded_bytes, size_t n, const Out& 
   block.end = coded + 1;
   for (size_t at = 0; at < n; at += most) {
     if (!ReadBlock(block.end, end, n - at < most ? n - at : most, block)) return false;
-    DecodeBlock(block, at, scratch, out);
+    if (!DecodeBlock(block, at, scratch, out)) return false;
   }
   return block.end == end;
 }

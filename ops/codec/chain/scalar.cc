@@ -138,6 +138,8 @@ bool DecodeLevels(Input& input, uint8_t shape, size_t n, uint8_t* symbols) {
   Dictionary dictionary = {.size = 3 * wide + narrow, .symbols = {}};
   if (wide > kMostWide || dictionary.size == 0 || dictionary.size > kMostSymbols) return false;
   if (!dictionary.Read(input, (shape & kListedDictionary) != 0)) return false;
+  const uint8_t* const escapes = input.Take(2);  // Of the first level.
+  if (escapes == nullptr) return false;
   Open open;
   const uint8_t* next = dictionary.symbols;
   for (unsigned i = 0; i < wide + narrow; ++i) {
@@ -145,6 +147,7 @@ bool DecodeLevels(Input& input, uint8_t shape, size_t n, uint8_t* symbols) {
     const bool good = i == 0 ? FirstLevel(input, is_wide, next, n, symbols, open)
                              : NextLevel(input, is_wide, next, symbols, open);
     if (!good) return false;
+    if (i == 0 && open.count != (escapes[0] | static_cast<size_t>(escapes[1]) << 8)) return false;
     next += is_wide ? 3 : 1;
   }
   const uint8_t* const exceptions = input.Take(open.count);

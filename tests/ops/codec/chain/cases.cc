@@ -95,6 +95,11 @@ class PlainEncoder {
       const unsigned own = level < shape_.wide ? 3 : 1;
       const Bytes codes = CodesOf(symbols, Bytes(next, next + own));
       next += own;
+      if (level == 0) {
+        const auto count = std::count(codes.begin(), codes.end(), own);
+        bytes.push_back(static_cast<uint8_t>(count));
+        bytes.push_back(static_cast<uint8_t>(count >> 8));
+      }
       level == 0 ? FirstLevel(codes, own) : NextLevel(codes, own);
       Bytes escapes;
       for (size_t i = 0; i < symbols.size(); ++i) {

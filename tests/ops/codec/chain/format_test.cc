@@ -58,13 +58,14 @@ TEST(ChainFormat, SizeOfBlocks) {
 
 // Symbol 1 is bit 8, symbol 8 is bit 1.
 TEST(ChainFormat, OneNarrowLevel) {
-  ExpectReads({1, 0x01, 50, 0, 0, 0x02, 0x01, 0, 0, 0, 0, 0, 0, 201, 202},
+  ExpectReads({1, 0x01, 50, 0, 0, 2, 0, 0x02, 0x01, 0, 0, 0, 0, 0, 0, 201, 202},
               {50, 202, 50, 50, 50, 50, 50, 50, 201});
 }
 
 // Symbols 0 to 3 are bits 0, 8, 16, 24: codes 1 2 3 0; the escape is the narrow level's symbol.
 TEST(ChainFormat, WideThenNarrow) {
-  const Bytes planes = {1, 0, 1, 0, 0, 0, 0, 0,  // x
+  const Bytes planes = {1, 0,                    // One escape.
+                        1, 0, 1, 0, 0, 0, 0, 0,  // x
                         0, 1, 1, 0, 0, 0, 0, 0,  // y
                         0};
   Bytes coded = {1, 0x91, 10, 20, 30, 40};
@@ -82,13 +83,14 @@ TEST(ChainFormat, WideThenNarrow) {
 // The second wide level has three codes, 0 1 3, in a byte of each plane; then one exception.
 TEST(ChainFormat, TwoWideLevels) {
   const Bytes coded = {1,    0xa0, 1, 2, 3, 4, 5, 6,                          // Dictionary.
+                       3,    0,                                               // Escapes.
                        1,    1,    1, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0,  // First level.
                        0x06, 0x04, 77};
   ExpectReads(coded, {4, 5, 77, 1});
 }
 
 TEST(ChainFormat, Refusals) {
-  const Bytes good = {1, 0x01, 50, 0, 0, 0x02, 0x01, 0, 0, 0, 0, 0, 0, 201, 202};
+  const Bytes good = {1, 0x01, 50, 0, 0, 2, 0, 0x02, 0x01, 0, 0, 0, 0, 0, 0, 201, 202};
   const auto with = [&](size_t at, uint8_t byte) {
     Bytes bad = good;
     bad[at] = byte;
@@ -96,11 +98,14 @@ TEST(ChainFormat, Refusals) {
   };
   ExpectRefuses(with(3, 1), 9);     // A direction that no symbol has.
   ExpectRefuses(with(4, 1), 9);     // Another.
-  ExpectRefuses(with(5, 0x06), 9);  // A bit without a symbol.
-  ExpectRefuses(with(6, 0x03), 9);  // Symbol 9 is the first of them.
-  ExpectRefuses(with(12, 0x80), 9);
-  ExpectRefuses(with(5, 0x03), 9);  // An escape too many.
-  ExpectRefuses(with(5, 0x00), 9);  // One too few.
+  ExpectRefuses(with(7, 0x06), 9);  // A bit without a symbol.
+  ExpectRefuses(with(8, 0x03), 9);  // Symbol 9 is the first of them.
+  ExpectRefuses(with(14, 0x80), 9);
+  ExpectRefuses(with(7, 0x03), 9);  // An escape too many.
+  ExpectRefuses(with(7, 0x00), 9);  // One too few.
+  ExpectRefuses(with(5, 1), 9);     // Fewer escapes than there are.
+  ExpectRefuses(with(5, 3), 9);     // More.
+  ExpectRefuses(with(6, 1), 9);     // More than symbols.
   ExpectRefuses(with(1, 0x80), 9);  // No level.
   ExpectRefuses(with(1, 0x50), 9);  // Five wide levels.
   ExpectRefuses(with(1, 0x60), 9);
@@ -113,11 +118,19 @@ TEST(ChainFormat, Refusals) {
   for (size_t size = 0; size < good.size(); ++size) {
     ExpectRefuses(Bytes(good.begin(), good.begin() + static_cast<ptrdiff_t>(size)), 9);
   }
+  // As many escapes as exceptions are there, but not as many as the level has.
+  Bytes fewer = with(5, 1);
+  fewer.pop_back();
+  ExpectRefuses(fewer, 9);
+  Bytes more = with(5, 3);
+  more.push_back(203);
+  ExpectRefuses(more, 9);
   // A spare bit of a level behind the first.
-  ExpectRefuses({1, 0x91, 10, 20, 30, 40, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 2}, 4);
-  ExpectRefuses(
-      {1, 0xa0, 1, 2, 3, 4, 5, 6, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0x06, 0x0c, 77},
-      4);
+  ExpectRefuses({1, 0x91, 10, 20, 30, 40, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 2},
+                4);
+  ExpectRefuses({1, 0xa0, 1, 2, 3, 4, 5, 6, 3, 0, 1, 1,    1,    0, 0,
+                 0, 0,    0, 1, 1, 1, 0, 0, 0, 0, 0, 0x06, 0x0c, 77},
+                4);
 }
 
 }  // namespace

@@ -91,11 +91,32 @@ TEST(ChainHostile, OnlyOnes) {
       const size_t later = n / 64 * 8 + (n % 64 + 7) / 8;
       const size_t planes = 2 * wide + narrow;
       const size_t first = wide > 0 ? 2 : 1;
-      coded.resize(2 + 3 * wide + narrow + first * words + (planes - first) * later + n);
+      const size_t escapes = 2 + 3 * wide + narrow;
+      coded[escapes] = static_cast<uint8_t>(n);
+      coded[escapes + 1] = static_cast<uint8_t>(n >> 8);
+      coded.resize(escapes + 2 + first * words + (planes - first) * later + n);
+      EXPECT_EQ(Symbols(Scalar(), coded, n).has_value(), n % 64 == 0);
       ExpectAgree(coded, n);
       ExpectAgree(coded, n - 1);
       coded.pop_back();
       ExpectAgree(coded, n);
+    }
+  }
+}
+
+// The first block leaves exceptions behind in whatever a decoder keeps; the second has as many escapes
+// and says that it has none, or fewer: no exceptions follow it.
+TEST(ChainHostile, MoreEscapesThanTheBlockSays) {
+  for (const size_t said : {size_t{0}, size_t{1}, size_t{64}, kUnit - 1}) {
+    Bytes symbols(2 * kUnit, 9);
+    Bytes coded = EncodeAs({0, 1, 1, {8}}, symbols);
+    const size_t second = 1 + (coded.size() - 1) / 2;
+    coded[second + 3] = static_cast<uint8_t>(said);
+    coded[second + 4] = static_cast<uint8_t>(said >> 8);
+    coded.resize(coded.size() - kUnit + said);
+    for (const Kernels* kernels : KernelsHere()) {
+      EXPECT_FALSE(Symbols(*kernels, coded, symbols.size()).has_value()) << kernels->name;
+      EXPECT_FALSE(Bf16(*kernels, coded, symbols, true).has_value()) << kernels->name;
     }
   }
 }
