@@ -166,6 +166,12 @@ Status VerifyStripe(std::span<const std::byte> padded, const PackManifest& manif
   PENSTOCK_TRY(const StripeView view,
                StripeView::Parse(padded.first(expected.stored_bytes), manifest, stripe));
   for (size_t i = 0; i < view.chunks(); ++i) PENSTOCK_TRY_VOID(view.CheckChunk(i));
+  return VerifyPadding(padded, manifest, stripe);
+}
+
+Status VerifyPadding(std::span<const std::byte> padded, const PackManifest& manifest,
+                     size_t stripe) {
+  const Stripe& expected = manifest.stripes[stripe];
   if (AllZero(padded.subspan(expected.stored_bytes))) return {};
   return Unsound(fmt::format("{}, {}, offset {}: expected zeros behind it, got else",
                              manifest.stripes_path, manifest.StripeName(stripe),

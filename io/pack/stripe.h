@@ -68,5 +68,8 @@ class StripeView {
 
 // Every stored byte of a stripe: front, chunks, and zeros. `padded` is its padded_bytes.
 Status VerifyStripe(std::span<const std::byte> padded, const PackManifest& manifest, size_t stripe);
+// The zeros behind it alone, for whoever decodes it and so checks the rest.
+Status VerifyPadding(std::span<const std::byte> padded, const PackManifest& manifest,
+                     size_t stripe);
 
 }  // namespace penstock::io

@@ -128,7 +128,10 @@ Status Engine::ChooseDecode(const PipelineOptions& options, const Notice& notice
   }
   codecs_ = ops::ChooseCodecKernels(options.isa, notice);
   decode_nodes_ = options.decode == "node";
-  if (options.decode == "fused") return {};
+  if (options.decode == "fused") {
+    if (!options.cpus_decode.empty()) Tell(notice, "--decode fused has no use for --cpus-decode");
+    return {};
+  }
   PENSTOCK_TRY(decode_cost_, MeasureDecode(*pack_, *pass_, codecs_, *kernels_));
   const DecodeCores cores{cores_.threads, cores_.decode_threads, cores_.shared};
   const double fused = FusedTime(decode_cost_, cores);
@@ -151,13 +154,21 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
   needs.context = context_positions_ = context;
   PENSTOCK_TRY_VOID(FillBudget(options, needs));
   if (io_options.ioengine == "memory") needs.image_bytes = TotalBytes(files);
-  needs.decode_nodes = decode_nodes_;
-  if (pack_) needs.decoder_bytes = StripeDecoders::BytesEach(*pass_) * DecoderCount();
-  PENSTOCK_TRY(plan_, PlanMemory(needs, options, *catalogue_, config_.shape, *pass_, files));
+  const auto plan = [&] {
+    needs.decode_nodes = decode_nodes_ ? cores_.decode_threads : 0;
+    if (pack_) needs.decoder_bytes = StripeDecoders::BytesEach(*pass_) * DecoderCount();
+    return PlanMemory(needs, options, *catalogue_, config_.shape, *pass_, files);
+  };
+  Result<MemoryPlan> planned = plan();
+  if (!planned && decode_nodes_ && options.decode == "auto") {
+    decode_nodes_ = false;  // They may be faster, but they need a ring more than there is room for.
+    planned = plan();
+  }
+  PENSTOCK_TRY(plan_, std::move(planned));
   return {};
 }
 
-// One for each thread that may decode, and one for the pins, which come first.
+// One for each thread that may decode.
 size_t Engine::DecoderCount() const {
   return cores_.threads + (decode_nodes_ ? cores_.decode_threads : 0);
 }

@@ -96,7 +96,7 @@ class Planner {
   }
 
   // Rows of a pack that are pinned pass through memory as a stripe first. Where stripes are decoded on
-  // arrival, the ring for it holds a few of the largest: one that is used, those that are decoded.
+  // arrival, the ring for it holds the largest one at least.
   void PlanDecoding() {
     if (!pass_.packed()) return;
     if (!plan_.pinned_packed) {
@@ -105,15 +105,12 @@ class Planner {
       }
       if (plan_.staging_bytes != 0) AddFixed("staging of pins", plan_.staging_bytes);
     }
-    if (!needs_.decode_nodes) return;
-    uint64_t largest = 0;
-    uint64_t all = 0;
+    if (needs_.decode_nodes == 0) return;
     for (uint32_t i = plan_.pinned_extents; i < pass_.extents().size(); ++i) {
       const uint64_t bytes = RoundUp(pass_.RawBytes(i), kDecodedAlignment);
-      largest = std::max(largest, bytes);
-      all += bytes;
+      plan_.decoded_ring_bytes = std::max(plan_.decoded_ring_bytes, bytes);
+      decoded_bytes_ += bytes;
     }
-    plan_.decoded_ring_bytes = std::min(4 * largest, all);
   }
 
   // What streams: its largest extent and the whole of it, which a ring never needs to exceed.
@@ -170,6 +167,15 @@ class Planner {
       plan_.ring_bytes += more / files_.Alignment() * files_.Alignment();
       rest -= more;
     }
+    if (needs_.decode_nodes != 0) {
+      // One for each thread, one that is used and one that comes next.
+      const uint64_t wanted =
+          std::min((needs_.decode_nodes + 2) * plan_.decoded_ring_bytes, decoded_bytes_);
+      const uint64_t more =
+          std::min(rest, wanted > plan_.decoded_ring_bytes ? wanted - plan_.decoded_ring_bytes : 0);
+      plan_.decoded_ring_bytes += more / kDecodedAlignment * kDecodedAlignment;
+      rest -= more;
+    }
     if (options_.expert_cache.bytes == 0 && plan_.slot_bytes != 0) {
       const uint64_t most = std::max<uint64_t>(AllExperts(), 1) - plan_.slots;
       plan_.slots += std::min(rest / plan_.slot_bytes, most);
@@ -197,6 +203,8 @@ class Planner {
   const io::FileSet& files_;
   MemoryPlan plan_;
   uint64_t streamed_bytes_ = 0;
+  uint64_t decoded_bytes_ =
+      0;  // Of the rows of all that streams, when they are decoded on arrival.
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ struct MemoryNeeds {
   uint64_t budget_bytes = 0;   // --memory, or what the machine gives.
   std::string budget_from;     // "--memory" or the file that set the limit.
   uint64_t decoder_bytes = 0;  // Of all threads that decode stripes; 0 without a pack.
-  bool decode_nodes = false;   // Stripes are decoded on arrival, into a ring of their own.
+  // Threads that decode stripes on arrival, into a ring of their own; 0: the products decode.
+  size_t decode_nodes = 0;
 };
 
 // How the budget is shared out. Every part is allocated at start and stays.

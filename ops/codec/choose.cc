@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <functional>
 
 #include "ops/codec/codec.h"
+#include "runtime/measure/clock.h"
 
 namespace penstock::ops {
 namespace {
@@ -34,9 +34,9 @@ template <typename Kernels>
 using DecodeSample = std::function<bool(const Kernels& kernels, uint16_t* out)>;
 
 double Seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const uint64_t start = NowNs(Clock::kWall);
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return static_cast<double>(NowNs(Clock::kWall) - start) * 1e-9;
 }
 
 // The fastest of the candidates that give what the first one gives.
@@ -100,7 +100,13 @@ const huffman::Kernels* FastestHuffman(std::span<const huffman::Kernels* const> 
 
 CodecKernels ChooseCodecKernels(const std::string& isa, const Notice& notice) {
   if (isa == "scalar") return {&chain::Scalar(), &huffman::Scalar()};
-  return {FastestChain(ChainKernelsHere(), notice), FastestHuffman(HuffmanKernelsHere(), notice)};
+  std::vector<const chain::Kernels*> chains = ChainKernelsHere();
+  std::vector<const huffman::Kernels*> huffmans = HuffmanKernelsHere();
+  if (isa == "avx2") {
+    std::erase(chains, chain::Avx512());
+    std::erase(huffmans, huffman::Avx512());
+  }
+  return {FastestChain(chains, notice), FastestHuffman(huffmans, notice)};
 }
 
 std::vector<const chain::Kernels*> ChainKernelsHere() {

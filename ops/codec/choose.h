@@ -17,8 +17,8 @@ struct CodecKernels {
 
 // The fastest decoders of this CPU, by a measurement of a few milliseconds: an instruction may be
 // there and slow (pdep is microcode on Zen 1 and 2). Each is first compared with scalar; one that
-// gives other bytes is left out and tells `notice`. `isa` "scalar" takes those, any other value
-// measures.
+// gives other bytes is left out and tells `notice`. `isa` "scalar" takes those, "avx2" no
+// wider ones, any other value whatever is fastest.
 CodecKernels ChooseCodecKernels(const std::string& isa, const Notice& notice);
 
 // The same over given decoders of one codec; the others are compared with the first.

@@ -13,7 +13,7 @@ namespace penstock::ops {
 // Lossless codecs of weights. A stripe of elements is cut into chunks of a fixed number of elements
 // (the last may be shorter), each decodable alone; what the chunks of a stripe share is its code (the
 // Huffman lengths; nothing for the others). A coded chunk is the rest of its elements (Element),
-// then their exponents as the codec writes them. The bytes are laid out in io/pack.h.
+// then their exponents as the codec writes them; io/pack.h lays the bytes out.
 // The numbers are part of the pack format.
 enum class Codec : uint8_t {
   kRaw = 0,
@@ -58,7 +58,8 @@ class ChunkEncoder {
 // Decodes chunks of one stripe after another. Nothing is believed of what it is given: wrong bytes
 // are answered with false, or decode to wrong elements (a checksum's business), and never lead to a
 // read outside of the chunk and its slack or a write outside of the output.
-// Allocates in its constructor only. Threads: one object is used by one thread at a time.
+// Allocates in its constructor only, save for chunks of other elements than bf16 that are larger than
+// any before. Threads: one object is used by one thread at a time.
 class ChunkDecoder {
  public:
   explicit ChunkDecoder(const CodecKernels& kernels);

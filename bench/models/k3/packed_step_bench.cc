@@ -44,7 +44,7 @@ class Checkpoint {
     pack.out = directory("pack");
     pack.codec = "chain";
     PackWatch watch;
-    watch.begin = [](const std::string&, const std::string&, uint64_t) {};
+    watch.begin = [](const std::string&, uint64_t, uint64_t) {};
     watch.advance = [](uint64_t) {};
     PENSTOCK_CHECK(WritePack(pack, watch).has_value());
   }

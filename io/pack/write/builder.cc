@@ -15,7 +15,9 @@ uint64_t StripeBuilder::MostBytes(uint64_t elements, uint32_t chunk_elements, ui
 }
 
 void StripeBuilder::Reserve(size_t bytes) {
-  if (bytes > bytes_.size()) bytes_.resize(std::max(bytes, bytes_.size() + bytes_.size() / 2));
+  if (bytes <= bytes_.size()) return;
+  if (bytes > bytes_.capacity()) bytes_.reserve(std::max(bytes, bytes_.size() + bytes_.size() / 2));
+  bytes_.resize(bytes_.capacity());
 }
 
 void StripeBuilder::Begin(uint8_t codec, uint8_t element, std::span<const std::byte> raw,

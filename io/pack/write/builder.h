@@ -29,13 +29,16 @@ struct EncodedStripe {
 //   }
 //   const EncodedStripe stripe = builder.Finish();
 //
-// The buffer grows to what the largest stripe needed and is kept.
+// The buffer grows to what the largest stripe needed and is kept; who knows how much that is says
+// Reserve(MostBytes(...)) first, and nothing is copied while it grows.
 // Threads: one object is used by one thread at a time.
 class StripeBuilder {
  public:
   // The most stored bytes of a stripe whose chunks take at most `most_chunk_bytes` each.
   static uint64_t MostBytes(uint64_t elements, uint32_t chunk_elements, uint64_t code_bytes,
                             uint64_t most_chunk_bytes);
+
+  void Reserve(size_t bytes);
 
   // `raw` is the stripe's elements, 1 to kMaxStripeRawBytes, and must stay until Finish. `code` is
   // copied.
@@ -56,8 +59,6 @@ class StripeBuilder {
   EncodedStripe BuildRaw(uint8_t element, std::span<const std::byte> raw, uint32_t chunk_elements);
 
  private:
-  void Reserve(size_t bytes);
-
   StripeHead head_;
   std::span<const std::byte> raw_;
   std::vector<std::byte> bytes_;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -37,6 +38,19 @@ Result<PackPlace> PackPlace::Take(const std::string& directory, const Notice& no
   return place;
 }
 
+namespace {
+
+// So that a name in it stays after a loss of power. A directory that cannot be opened for it is left
+// to the kernel.
+void SyncDirectory(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
 PackPlace::PackPlace(PackPlace&& other) noexcept
     : directory_(std::move(other.directory_)),
       made_(std::exchange(other.made_, false)),
@@ -56,8 +70,15 @@ Status PackPlace::Make() {
     return Refused(fmt::format("{}: expected a directory or none, got a file", directory_));
   }
   if (!fs::exists(status)) {
+    std::vector<fs::path> parents;  // Of directories that are made.
+    for (fs::path path = fs::absolute(directory_).lexically_normal(); !fs::exists(path);) {
+      if (!path.has_filename()) path = path.parent_path();
+      path = path.parent_path();
+      parents.push_back(path);
+    }
     fs::create_directories(directory_, error);
     if (error) return Refused(fmt::format("{}: cannot be made: {}", directory_, error.message()));
+    for (const fs::path& parent : parents) SyncDirectory(parent);
     made_ = true;
   }
   fd_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -127,7 +127,9 @@ Result<size_t> PackWriter::CheckStored() const {
            fmt::format("{}; it is packed again, with those behind it", whole.error().message));
       return i;
     }
-    if (options_.on_check) options_.on_check(stripes[i].offset + bytes, all);
+    if (options_.on_check && !options_.on_check(stripes[i].offset + bytes, all)) {
+      return Cancelled("stopped by a signal");
+    }
   }
   return stripes.size();
 }
@@ -180,7 +182,10 @@ Status PackWriter::Flush() {
 
 Status PackWriter::WriteJournal() {
   const uint64_t begin = manifest_.stripes[journalled_].offset;
-  PENSTOCK_TRY_VOID(stripes_.Sync());
+  if (const Status synced = stripes_.Sync(); !synced) {
+    sync_failed_ = true;
+    return synced;
+  }
   std::string lines;
   for (size_t i = journalled_; i < manifest_.stripes.size(); ++i) {
     lines += JournalLine(manifest_.stripes[i]);
@@ -198,7 +203,8 @@ Error PackWriter::Stopped(const Error& cause) {
   failed_ = true;
   // What was cut off gives the journal the room it needs.
   static_cast<void>(stripes_.Truncate(manifest_.file_bytes));
-  if (journalled_ < manifest_.stripes.size() && !WriteJournal()) {
+  // A device that has failed to keep bytes says so once: what it answers afterwards is not believed.
+  if (!sync_failed_ && journalled_ < manifest_.stripes.size() && !WriteJournal()) {
     static_cast<void>(journal_.Truncate(journal_bytes_));
   }
   const uint64_t kept = journalled_ < manifest_.stripes.size()

@@ -22,8 +22,9 @@ struct PackWriterOptions {
   // Stripes are brought to the device and into the journal together: after so many bytes or so long.
   uint64_t sync_bytes = 64 * kMiB;
   std::chrono::milliseconds sync_interval{2000};
-  // Called while the stripes of a pack begun before are checked: bytes done, of how many.
-  std::function<void(uint64_t done, uint64_t of)> on_check;
+  // Called while the stripes of a pack begun before are checked: bytes done, of how many. False ends
+  // it with kCancelled.
+  std::function<bool(uint64_t done, uint64_t of)> on_check;
   Notice notice;
 };
 
@@ -84,6 +85,7 @@ class PackWriter {
   size_t journalled_ = 0;  // Stripes.
   Clock::time_point synced_ = Clock::now();
   bool failed_ = false;
+  bool sync_failed_ = false;
   bool finished_ = false;
 };
 

@@ -119,7 +119,7 @@ void CodecArms::AddEncode(const std::string& name, Codec codec, const Packed& pa
 }
 
 void CodecArms::AddMemcpy() {
-  AddUnpacking({.name = "memcpy", .packed = &raw_, .uncoder = Copies()}, "");
+  AddUnpacking({.name = "memcpy", .packed = &raw_, .decoder = Copies()}, "");
   CodecArm& arm = Add("memcpy-whole", "", raw_);
   arm.row.bytes = weights_.bytes;
   arm.run = Timed(Clock::kThreadCpu,
@@ -147,7 +147,7 @@ void CodecArms::AddChosen() {
     if (!Wants(choice.name)) continue;
     Unpack unpack{.name = choice.name,
                   .packed = &choice.packed,
-                  .uncoder = KernelUncoder(choice.codec, chosen, Store::kStreaming)};
+                  .decoder = KernelDecoder(choice.codec, chosen, Store::kStreaming)};
     AddUnpacking(unpack, choice.isa);
     unpack.checksum = true;
     unpack.name = choice.name + "+sum";
@@ -155,7 +155,7 @@ void CodecArms::AddChosen() {
     if (choice.codec == Codec::kRaw) continue;
     AddUnpacking({.name = choice.name + "-tile",
                   .packed = &choice.packed,
-                  .uncoder = KernelUncoder(choice.codec, chosen, Store::kCached),
+                  .decoder = KernelDecoder(choice.codec, chosen, Store::kCached),
                   .tile = true},
                  choice.isa);
     AddEncode(choice.name + "-encode", choice.codec, choice.packed);
@@ -167,7 +167,7 @@ void CodecArms::AddChainKernels() {
   for (const ops::chain::Kernels* kernels : ops::ChainKernelsHere()) {
     AddUnpacking({.name = fmt::format("chain-{}", kernels->name),
                   .packed = &chain_,
-                  .uncoder = KernelUncoder(Codec::kChain, {kernels, setting_.chosen.huffman},
+                  .decoder = KernelDecoder(Codec::kChain, {kernels, setting_.chosen.huffman},
                                            Store::kStreaming)},
                  kernels->name);
   }
@@ -178,32 +178,32 @@ void CodecArms::AddHuffmanKernels() {
   for (const ops::huffman::Kernels* kernels : ops::HuffmanKernelsHere()) {
     AddUnpacking({.name = fmt::format("huffman-{}", kernels->name),
                   .packed = &huffman_,
-                  .uncoder = KernelUncoder(Codec::kHuffman, {setting_.chosen.chain, kernels},
+                  .decoder = KernelDecoder(Codec::kHuffman, {setting_.chosen.chain, kernels},
                                            Store::kStreaming)},
                  kernels->name);
   }
   AddUnpacking({.name = "huffman-plain",
                 .packed = &huffman_,
                 .chunks = Part(huffman_),
-                .uncoder = PlainHuffman()},
+                .decoder = PlainHuffman()},
                "");
 }
 
 void CodecArms::AddZstd() {
   if (!Wants("zstd")) return;
-  AddUnpacking({.name = "zstd-1", .packed = &zstd_, .uncoder = ZstdUncoder()}, "");
+  AddUnpacking({.name = "zstd-1", .packed = &zstd_, .decoder = ZstdDecoder()}, "");
 }
 
 void CodecArms::AddManyThreads() {
   if (setting_.many == nullptr) return;
   const ops::CodecKernels& chosen = setting_.chosen;
-  AddThreads({.name = "memcpy", .packed = &raw_, .uncoder = Copies()}, "");
+  AddThreads({.name = "memcpy", .packed = &raw_, .decoder = Copies()}, "");
   const auto add = [&](const std::string& name, Codec codec, const Packed& packed,
                        const std::string& isa) {
     if (!Wants(name)) return;
     AddThreads({.name = name,
                 .packed = &packed,
-                .uncoder = KernelUncoder(codec, chosen, Store::kStreaming)},
+                .decoder = KernelDecoder(codec, chosen, Store::kStreaming)},
                isa);
   };
   add("raw", Codec::kRaw, raw_, "");

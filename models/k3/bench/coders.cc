@@ -57,7 +57,7 @@ class ZstdCoder final : public Coder {
   std::vector<uint8_t> exponents_;
 };
 
-class Copy final : public Uncoder {
+class Copy final : public Decoder {
  public:
   bool Begin(std::span<const std::byte> code) override { return true; }
   bool Decode(std::span<const std::byte> stored, std::span<std::byte> raw) override {
@@ -67,7 +67,7 @@ class Copy final : public Uncoder {
   }
 };
 
-class ByKernels final : public Uncoder {
+class ByKernels final : public Decoder {
  public:
   ByKernels(ops::Codec codec, ops::CodecKernels kernels, ops::Store store)
       : decoder_(kernels), codec_(codec), store_(store) {}
@@ -85,7 +85,7 @@ class ByKernels final : public Uncoder {
 };
 
 // Decoders of the exponents alone, which are merged with their rest afterwards.
-class ByPlane : public Uncoder {
+class ByPlane : public Decoder {
  public:
   bool Decode(std::span<const std::byte> stored, std::span<std::byte> raw) final {
     const size_t n = raw.size() / 2;
@@ -134,16 +134,16 @@ class ByZstd final : public ByPlane {
 std::unique_ptr<Coder> MakeCoder(ops::Codec codec) { return std::make_unique<KernelCoder>(codec); }
 std::unique_ptr<Coder> MakeZstdCoder() { return std::make_unique<ZstdCoder>(); }
 
-MakeUncoder Copies() {
+MakeDecoder Copies() {
   return [] { return std::make_unique<Copy>(); };
 }
-MakeUncoder KernelUncoder(ops::Codec codec, ops::CodecKernels kernels, ops::Store store) {
+MakeDecoder KernelDecoder(ops::Codec codec, ops::CodecKernels kernels, ops::Store store) {
   return [=] { return std::make_unique<ByKernels>(codec, kernels, store); };
 }
-MakeUncoder PlainHuffman() {
+MakeDecoder PlainHuffman() {
   return [] { return std::make_unique<Plainly>(); };
 }
-MakeUncoder ZstdUncoder() {
+MakeDecoder ZstdDecoder() {
   return [] { return std::make_unique<ByZstd>(); };
 }
 

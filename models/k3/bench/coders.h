@@ -28,19 +28,19 @@ std::unique_ptr<Coder> MakeCoder(ops::Codec codec);
 std::unique_ptr<Coder> MakeZstdCoder();
 
 // And for what it decodes with, as ops::ChunkDecoder. One for each thread.
-class Uncoder {
+class Decoder {
  public:
-  virtual ~Uncoder() = default;
+  virtual ~Decoder() = default;
   virtual bool Begin(std::span<const std::byte> code) = 0;
   virtual bool Decode(std::span<const std::byte> stored, std::span<std::byte> raw) = 0;
 };
-using MakeUncoder = std::function<std::unique_ptr<Uncoder>()>;
+using MakeDecoder = std::function<std::unique_ptr<Decoder>()>;
 
 // std::memcpy of what kRaw stored.
-MakeUncoder Copies();
-MakeUncoder KernelUncoder(ops::Codec codec, ops::CodecKernels kernels, ops::Store store);
+MakeDecoder Copies();
+MakeDecoder KernelDecoder(ops::Codec codec, ops::CodecKernels kernels, ops::Store store);
 // ops::huffman::DecodePlainly and a merge.
-MakeUncoder PlainHuffman();
-MakeUncoder ZstdUncoder();
+MakeDecoder PlainHuffman();
+MakeDecoder ZstdDecoder();
 
 }  // namespace penstock::k3

@@ -29,7 +29,7 @@ Unpacking::Unpacking(Unpack unpack, Team& team, Destination destination)
       destination_(destination),
       chunks_(ChunksOf(unpack_)),
       members_(team.size()) {
-  for (Member& member : members_) member.uncoder = unpack_.uncoder();
+  for (Member& member : members_) member.decoder = unpack_.decoder();
   for (const PackedChunk& chunk : chunks_) weight_bytes_ += chunk.weights.size();
 }
 
@@ -45,13 +45,13 @@ std::span<std::byte> Unpacking::PlaceOf(size_t member, const PackedChunk& chunk)
 const char* Unpacking::DecodeOne(Member& me, const PackedChunk& chunk,
                                  std::span<std::byte> out) const {
   if (me.stripe != chunk.stripe) {
-    if (!me.uncoder->Begin(unpack_.packed->codes[chunk.stripe])) return "has a code that is none";
+    if (!me.decoder->Begin(unpack_.packed->codes[chunk.stripe])) return "has a code that is none";
     me.stripe = chunk.stripe;
   }
   if (unpack_.checksum && io::SumOf(chunk.stored) != chunk.sum) {
     return "does not have its checksum";
   }
-  return me.uncoder->Decode(chunk.stored, out) ? nullptr : "is refused by its decoder";
+  return me.decoder->Decode(chunk.stored, out) ? nullptr : "is refused by its decoder";
 }
 
 void Unpacking::Blame(size_t chunk, const char* what) {

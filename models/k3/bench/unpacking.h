@@ -22,7 +22,7 @@ struct Unpack {
   std::string name;  // For messages.
   const Packed* packed = nullptr;
   size_t chunks = 0;  // The first ones that are decoded; 0: all.
-  MakeUncoder uncoder;
+  MakeDecoder decoder;
   bool checksum = false;  // Checks the sum of what is stored before it is decoded.
   bool tile = false;      // Each chunk into the same memory, which stays in a cache.
 };
@@ -53,8 +53,8 @@ class Unpacking {
 
  private:
   struct Member {
-    std::unique_ptr<Uncoder> uncoder;
-    std::optional<uint32_t> stripe;  // That the uncoder has begun.
+    std::unique_ptr<Decoder> decoder;
+    std::optional<uint32_t> stripe;  // That the decoder has begun.
     double cpu_ns = 0;
   };
 

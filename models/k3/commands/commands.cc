@@ -28,7 +28,7 @@ constexpr std::array<Command, 8> kCommands = {{
     {"pack", "store the trunk losslessly in fewer bytes", RunPack},
     {"unpack", "the file back from its pack", RunUnpack},
     {"verify", "check every byte of a pack", RunVerify},
-    {"inspect", "what a checkpoint holds, from its headers alone", RunInspect},
+    {"inspect", "what a checkpoint holds, and what its weights are worth", RunInspect},
     {"synth", "write a random checkpoint of any shape", RunSynth},
     {"bench", "how fast a part of the program is on this machine", RunBench},
     {"config", "the values a run would use, as JSON", RunConfig},

@@ -1,5 +1,7 @@
 #include "models/k3/commands/watched.h"
 
+#include <string>
+
 namespace penstock::k3 {
 namespace {
 
@@ -14,12 +16,14 @@ int RunWatched(Console& console, const std::function<Status(const PackWatch& wat
       StopSignals::Start({.on_stop = [&](int) { stop = true; }, .on_give_up = {}, .grace = kGrace});
   if (!signals) return console.Fail(signals.error());
   PackWatch watch;
-  watch.begin = [&](const std::string& what, const std::string& unit, uint64_t total) {
+  std::string doing;
+  watch.begin = [&](const std::string& what, uint64_t total, uint64_t done_already) {
     console.EndProgress();
-    console.StartProgress(unit, total);
-    console.Advance(0, what);
+    console.StartProgress("MiB", total / kMiB);
+    doing = what;
+    console.Advance(done_already / kMiB, doing);
   };
-  watch.advance = [&](uint64_t done) { console.Advance(done / kMiB, ""); };
+  watch.advance = [&](uint64_t done) { console.Advance(done / kMiB, doing); };
   watch.stop = [&] { return stop.load(); };
   watch.notice = console.notice();
   const Status done = work(watch);

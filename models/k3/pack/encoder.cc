@@ -10,8 +10,11 @@ io::EncodedStripe StripeEncoder::Encode(ops::Element element, std::span<const st
   if (!encoders_[kind]) encoders_[kind] = std::make_unique<ops::ChunkEncoder>(codec, element);
   ops::ChunkEncoder& encoder = *encoders_[kind];
   encoder.Begin(raw);
-  builder_.Begin(static_cast<uint8_t>(codec), kind, raw, chunk_elements, encoder.code());
   const size_t width = ops::ElementBytes(element);
+  builder_.Reserve(io::StripeBuilder::MostBytes(raw.size() / width, chunk_elements,
+                                                encoder.code().size(),
+                                                encoder.MostBytes(chunk_elements)));
+  builder_.Begin(static_cast<uint8_t>(codec), kind, raw, chunk_elements, encoder.code());
   while (!builder_.done()) {
     const std::span<const std::byte> chunk = builder_.raw();
     const size_t most = encoder.MostBytes(chunk.size() / width);

@@ -23,8 +23,8 @@ namespace penstock::k3 {
 inline constexpr uint64_t kPackMemory = 384 * kMiB;
 
 struct PackWatch {
-  // Begins something that takes long: what it is, the unit it is counted in, and how many.
-  std::function<void(const std::string& what, const std::string& unit, uint64_t total)> begin;
+  // Begins something that takes long: what it is, how many bytes, and how many are done already.
+  std::function<void(const std::string& what, uint64_t total, uint64_t done)> begin;
   std::function<void(uint64_t done)> advance;
   std::function<bool()> stop;  // True when somebody asked to.
   Notice notice;

@@ -1,6 +1,7 @@
 #include "models/k3/pack/source.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "io/safetensors/header.h"
@@ -29,6 +30,13 @@ ops::Element ElementOf(io::Dtype dtype) {
     default:
       return ops::Element::kBytes;
   }
+}
+
+// The last part of a path: the same however somebody gets there.
+std::string NameOf(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(path, error);
+  return whole.has_filename() ? whole.filename().string() : whole.parent_path().filename().string();
 }
 
 // Cuts the bytes [begin, begin + bytes) of file 0 into stripes of a new tensor.
@@ -65,7 +73,7 @@ Result<PackSource> TrunkSource(const std::string& directory, uint64_t stripe_byt
                                const Notice& notice) {
   PackSource source;
   source.kind = "trunk";
-  source.name = directory;
+  source.name = NameOf(directory);
   PENSTOCK_TRY(const Config config, ReadConfig(directory));
   PENSTOCK_TRY(const std::unique_ptr<io::Checkpoint> checkpoint,
                io::Checkpoint::Open(directory, notice));
@@ -87,7 +95,7 @@ Result<PackSource> FileSource(const std::string& path, uint64_t stripe_bytes) {
   PENSTOCK_TRY(const io::SafetensorsHeader header, io::ReadSafetensorsHeader(file));
   PackSource source;
   source.kind = "file";
-  source.name = path;
+  source.name = NameOf(path);
   source.files = {path};
   const io::ShardIdentity shard{path, header.hash, header.data_begin, header.data_bytes};
   PENSTOCK_TRY(source.identity, io::IdentityOf("", std::span(&shard, 1)));

@@ -22,6 +22,14 @@ struct Slot {
   std::vector<BufferRef> bytes;
   std::atomic<size_t> outstanding{0};
   bool worked = false;
+  std::mutex mutex;
+  Status status;  // Of reading and working; the first failure stays.
+
+  void Note(const Status& result) {
+    if (result) return;
+    const std::lock_guard lock(mutex);
+    if (status) status = result;
+  }
 };
 
 class Flow {
@@ -87,7 +95,7 @@ class Flow {
                      if (bytes) {
                        slot.bytes[r] = std::move(bytes).value();
                      } else {
-                       Fail(bytes.error());
+                       slot.Note(bytes.error());
                      }
                      if (slot.outstanding.fetch_sub(1) == 1) reply(item);
                    });
@@ -96,9 +104,8 @@ class Flow {
 
   void Work(const Item& item, graph::Stage<Item, Item>::Outputs& out) {
     if (graph_.outcome().over()) return;
-    if (const Status worked = job_.Work(item.stripe, item.slot, slots_[item.slot].bytes); !worked) {
-      return Fail(worked.error());
-    }
+    Slot& slot = slots_[item.slot];
+    if (slot.status) slot.Note(job_.Work(item.stripe, item.slot, slot.bytes));
     out.Put<0>(item);
   }
 
@@ -109,6 +116,8 @@ class Flow {
       const size_t number = (next_ - begin_) % slots_.size();
       if (next_ == end_ || !slots_[number].worked || graph_.outcome().over()) return;
       if (options_.stop && options_.stop()) return Fail(Cancelled("stopped by a signal"));
+      const Status worked = std::exchange(slots_[number].status, Status());
+      if (!worked) return Fail(worked.error());
       if (const Status ended = job_.End(next_, number); !ended) return Fail(ended.error());
       slots_[number].worked = false;
       if (next_ + slots_.size() < end_) read_.Put({next_ + slots_.size(), number});
@@ -140,7 +149,8 @@ Status RunStripes(StripeJob& job, size_t first, size_t end, io::Reader& reader,
 }
 
 size_t SlotsFor(size_t threads, uint64_t bytes_each, uint64_t memory) {
-  return std::min<size_t>(2 * threads + 2, memory / std::max<uint64_t>(bytes_each, 1));
+  const size_t fit = memory / std::max<uint64_t>(bytes_each, 1);
+  return std::clamp<size_t>(fit, 1, 2 * threads + 2);
 }
 
 }  // namespace penstock::k3

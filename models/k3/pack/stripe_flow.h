@@ -34,13 +34,13 @@ struct StripeFlowOptions {
   std::function<bool()> stop;  // Asked before each End: true ends the flow with kCancelled.
 };
 
-// Runs `job` for the stripes [first, end). The first error ends it; reads in flight are waited for.
+// Runs `job` for the stripes [first, end). The error of the first stripe that has one ends it, when
+// those before it have ended; reads in flight are waited for.
 // Its graph: read (asynchronous) -> work (wide) -> end (serial, in order).
 Status RunStripes(StripeJob& job, size_t first, size_t end, io::Reader& reader,
                   const StripeFlowOptions& options);
 
-// Slots that keep `threads` busy and the device reading, in so much memory; 0 when not even one
-// stripe fits.
+// Slots that keep `threads` busy and the device reading, in so much memory; one at least.
 size_t SlotsFor(size_t threads, uint64_t bytes_each, uint64_t memory);
 
 }  // namespace penstock::k3

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,16 @@ class DecodeJob : public StripeJob {
   uint64_t done_ = 0;
 };
 
+// A full disk shows before an hour's work, not behind it.
+Status CheckRoom(const std::string& path, uint64_t bytes) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  std::error_code error;
+  const std::filesystem::space_info room = std::filesystem::space(folder, error);
+  if (error || room.available >= bytes) return {};  // Who cannot answer is asked by writing.
+  return Refused(fmt::format("{}: expected room for {} bytes, got {}", folder.string(), bytes,
+                             room.available));
+}
+
 }  // namespace
 
 Result<UnpackResult> Unpack(const UnpackOptions& options, const PackWatch& watch) {
@@ -69,15 +80,18 @@ Result<UnpackResult> Unpack(const UnpackOptions& options, const PackWatch& watch
     largest = std::max(largest, stripe.stored_bytes + stripe.raw_bytes);
   }
   const uint64_t bytes = pack->manifest().Totals().raw_bytes;
+  PENSTOCK_TRY_VOID(CheckRoom(options.out, bytes));
   PENSTOCK_TRY(RecordFile file, RecordFile::Create(options.out, false));
   const StripeFlowOptions flow{
-      .threads = threads,
-      .slots = std::max<size_t>(1, SlotsFor(threads, largest, kPackMemory)),
-      .stop = watch.stop};
-  watch.begin("unpacking", "MiB", bytes / kMiB);
+      .threads = threads, .slots = SlotsFor(threads, largest, kPackMemory), .stop = watch.stop};
+  watch.begin("unpacking", bytes, 0);
   DecodeJob job(*pack, kernels, flow.slots, file, watch);
-  PENSTOCK_TRY_VOID(RunStripes(job, 0, pack->manifest().stripes.size(), *reader, flow));
-  PENSTOCK_TRY_VOID(file.Finish());
+  Status written = RunStripes(job, 0, pack->manifest().stripes.size(), *reader, flow);
+  if (written) written = file.Finish();
+  if (!written) {
+    file.Discard();  // It is made again at once; nobody should have to clear it away.
+    return written.error();
+  }
   return UnpackResult{bytes};
 }
 

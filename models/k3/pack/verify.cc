@@ -37,7 +37,7 @@ class VerifyJob : public StripeJob {
 
   Status Work(size_t i, size_t slot, std::span<const BufferRef> bytes) override {
     const std::span<const std::byte> padded(bytes[0].data(), bytes[0].size());
-    PENSTOCK_TRY_VOID(io::VerifyStripe(padded, pack_.manifest(), i));
+    PENSTOCK_TRY_VOID(io::VerifyPadding(padded, pack_.manifest(), i));
     const io::Stripe& stripe = pack_.manifest().stripes[i];
     std::vector<std::byte>& raw = raw_[slot];
     raw.resize(stripe.raw_bytes);
@@ -127,10 +127,8 @@ Result<VerifyResult> VerifyPack(const VerifyOptions& options, const PackWatch& w
     largest = std::max(largest, stripe.padded_bytes() + 2 * stripe.raw_bytes);
   }
   const StripeFlowOptions flow{
-      .threads = threads,
-      .slots = std::max<size_t>(1, SlotsFor(threads, largest, kPackMemory)),
-      .stop = watch.stop};
-  watch.begin("verifying", "MiB", pack->manifest().file_bytes / kMiB);
+      .threads = threads, .slots = SlotsFor(threads, largest, kPackMemory), .stop = watch.stop};
+  watch.begin("verifying", pack->manifest().file_bytes, 0);
   VerifyJob job(*pack, source ? &*source : nullptr, kernels, flow.slots, watch);
   PENSTOCK_TRY_VOID(RunStripes(job, 0, pack->manifest().stripes.size(), *reader, flow));
   const io::CodecTotals totals = pack->manifest().Totals();

@@ -51,6 +51,7 @@ class EncodeJob : public StripeJob {
     return {};
   }
 
+  uint64_t done() const { return done_; }  // Raw bytes.
   double encode_seconds() const { return static_cast<double>(encode_ns_) * 1e-9; }
   uint64_t encoded_bytes() const { return encoded_bytes_; }
 
@@ -130,9 +131,11 @@ Result<CodecTable> ChooseCodecs(const PackOptions& options, const PackSource& so
     codecs.fill(static_cast<ops::Codec>(*io::CodecNumber(options.codec)));
     return codecs;
   }
+  parameters.extra["disk"] = FormatSize(options.disk);
+  parameters.extra["cores"] = std::to_string(options.cores);
   PENSTOCK_TRY(const std::optional<io::PackParameters> begun, io::BegunPack(options.out));
   if (begun && begun->codec == "auto" && begun->extra.count("codecs") != 0) {
-    parameters.extra = begun->extra;
+    parameters.extra["codecs"] = begun->extra.at("codecs");
     return ParseCodecTable(begun->extra.at("codecs"));
   }
   PENSTOCK_TRY(codecs, ChooseByMeasurement(options, source, reader, threads, watch));
@@ -160,17 +163,28 @@ std::string CodecCounts(const io::PackManifest& manifest) {
   return out;
 }
 
+// What trained weights come to, hundredths of their size by kind of element.
+uint64_t ExpectedBytes(const PackSource& source, const CodecTable& codecs) {
+  constexpr std::array<uint64_t, kElementKinds> kHundredths = {100, 67, 86, 85, 85, 84};
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < source.stripes.size(); ++i) {
+    const auto kind = static_cast<size_t>(source.ElementOf(i));
+    const bool coded = codecs[kind] != ops::Codec::kRaw;
+    bytes += source.stripes[i].extent.bytes * (coded ? kHundredths[kind] : 100) / 100;
+  }
+  return bytes;
+}
+
 io::PackWriterOptions WriterOptions(const PackSource& source, const CodecTable& codecs,
                                     const PackWatch& watch) {
   io::PackWriterOptions options;
-  const bool coded = std::any_of(codecs.begin(), codecs.end(),
-                                 [](ops::Codec codec) { return codec != ops::Codec::kRaw; });
-  options.expected_bytes = coded ? source.raw_bytes() / 100 * 65 : source.raw_bytes();
+  options.expected_bytes = ExpectedBytes(source, codecs);
   options.notice = watch.notice;
   options.on_check = [&watch, begun = false](uint64_t done, uint64_t of) mutable {
-    if (!begun) watch.begin("checking what is there", "MiB", of / kMiB);
+    if (!begun) watch.begin("checking what is there", of, 0);
     begun = true;
     watch.advance(done);
+    return !watch.stop || !watch.stop();
   };
   return options;
 }
@@ -200,8 +214,8 @@ Result<PackResult> WritePack(const PackOptions& options, const PackWatch& watch)
       .threads = threads,
       .slots = SlotsFor(threads, source.largest_stripe() / 10 * 22 + kMiB, kPackMemory),
       .stop = watch.stop};
-  watch.begin("packing", "MiB", source.raw_bytes() / kMiB);
   EncodeJob job(source, codecs, flow.slots, *writer, watch);
+  watch.begin("packing", source.raw_bytes(), job.done());
   const Status ran = RunStripes(job, writer->next(), source.stripes.size(), *reader, flow);
   if (!ran) {
     // What is there stays: the error of the run weighs more than one of keeping it.

@@ -3,41 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// The bytes of a coded plane of n symbols. None for n = 0; otherwise
-//
-//   u8 units            1..16: the plane is cut into blocks of units * 1024 symbols, the last shorter
-//   block...            one after another, nothing between or behind them
-//
-// A block of m symbols begins with
-//
-//   u8 shape            bits 0-3  narrow: levels of one plane, one symbol each
-//                       bits 4-6  wide: levels of two planes, three symbols each; at most 4
-//                       bit  7    how the dictionary is written
-//
-// Two shapes stand apart. 0x00, raw: the m symbols follow as they are. 0x70, constant: one byte
-// follows, all m symbols. In any other shape the dictionary has d = 3 * wide + narrow <= 15
-// symbols, and is written as
-//
-//   bit 7 clear         u8 s0, u16 up (little-endian): the dictionary is an interval that grows from
-//                       s0; symbol i + 1 is the next above it where bit i of `up` is set and the
-//                       next below it elsewhere, modulo 256. Bits d - 1 and above are zero.
-//   bit 7 set           d bytes, the symbols
-//
-// Then u16, little-endian: the escapes of the first level. Behind it lie the levels, first the wide
-// ones, then the narrow ones. Each takes the next three symbols of the dictionary, or the next one,
-// and codes a sequence: the first all m symbols, any other the escapes of the level before, in
-// order. A wide level has a two-bit code for each, its low bit in plane x and its high bit in plane
-// y: 0, 1, 2 for the level's symbols, 3 for an escape. A narrow level has plane x only: 0 for its
-// symbol, 1 for an escape. A plane is little-endian words of 64 codes, bit i of a word for the
-// i-th; a wide level alternates them, x0 y0 x1 y1 ...
-//
-//   first level         ceil(m / 64) words of each plane. Bit 8 * k + t of word w belongs to symbol
-//                       64 * w + 8 * t + k of the block; bits without a symbol are zero.
-//   other levels        c codes, in order: c / 64 words of each plane, then the other c % 64 codes
-//                       in ceil(c % 64 / 8) bytes of each plane; spare bits are zero.
-//
-// The length of a level is the number of escapes in the one before; only the second one's is
-// written. Behind the levels, the escapes of the last one: one byte each, the symbol, in order.
+// The constants of a coded plane, whose bytes io/pack.h lays out under "chain".
 //
 // Why so. The order inside a word of the first level lets the two halves of a decoder meet: a word
 // is a run of 64 symbols, hence one mask register and one 64-byte vector for AVX-512, and AVX2,

@@ -5,34 +5,7 @@
 
 #include "ops/codec/huffman/huffman.h"
 
-// The bytes of a code and of a coded plane, for whoever writes another decoder. Numbers are
-// little-endian, bit i of a run of bits is bit i % 8 of byte i / 8, and spare bits are zero.
-//
-// Code of a stripe (WriteCode).
-//   One symbol: one byte, the symbol.
-//   Two or more:
-//     u8   first  the smallest symbol that occurs
-//     u8   last   the largest, > first
-//     bits        one for each symbol of first..last, set if it occurs: ceil((last-first+1) / 8)
-//                 bytes; the bits of first and last are set
-//     nibbles     length - 1 of each symbol that occurs, ascending, the low nibble first:
-//                 ceil(symbols / 2) bytes
-//   Lengths are 1..limit and the sum of 2^-length is exactly 1. Nothing follows.
-//
-// Prefix codes. Symbols in the order of (length, symbol) take consecutive codes: the first is all
-// zeros, each next one is (code + 1) << (its length - the length before). A code enters its stream
-// from the most significant of its bits to the least.
-//
-// Coded plane of n symbols (Encode).
-//   n = 0, or a code of one symbol: no bytes.
-//   Otherwise
-//     u8   mode   0: n bytes follow, the symbols as they are; 1: coded
-//   and if coded
-//     u32  bytes of stream 0, 1, 2 and 3; they add up to what follows
-//     the four streams
-//   Stream s holds the symbols of quarter s, the last one first: those from s * q up to (s + 1) * q
-//   as far as there are so many, q = 32 * ceil(n / 128). It has ceil(bits / 8) bytes; no symbols,
-//   no bytes.
+// The constants of a code and of a coded plane, whose bytes io/pack.h lays out under "huffman".
 //
 // The last symbol comes first because a decoder that looks up several symbols at a time then writes
 // downwards: it stores its table's entry as it is, symbols in the high bytes, and the next store

@@ -17,7 +17,7 @@ namespace penstock::k3 {
 // A watch that shows nothing and never stops.
 inline PackWatch SilentWatch() {
   PackWatch watch;
-  watch.begin = [](const std::string&, const std::string&, uint64_t) {};
+  watch.begin = [](const std::string&, uint64_t, uint64_t) {};
   watch.advance = [](uint64_t) {};
   return watch;
 }

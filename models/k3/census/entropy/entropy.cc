@@ -178,17 +178,6 @@ Status Survey(Surveyor& surveyor, const io::Checkpoint& checkpoint, const Entrop
 
 }  // namespace
 
-std::string_view CodecName(ops::Codec codec) {
-  switch (codec) {
-    case ops::Codec::kChain:
-      return "chain";
-    case ops::Codec::kHuffman:
-      return "huffman";
-    default:
-      return "raw";
-  }
-}
-
 std::optional<double> EntropyFigures::measured_width() const {
   if (!exponent_bits) return std::nullopt;
   return *exponent_bits + 1 + LayoutOf(form).mantissa_bits;

@@ -25,7 +25,6 @@ namespace penstock::k3 {
 
 inline constexpr std::array<ops::Codec, 3> kCensusCodecs = {ops::Codec::kRaw, ops::Codec::kChain,
                                                             ops::Codec::kHuffman};
-std::string_view CodecName(ops::Codec codec);
 
 // Bytes that a codec makes of these elements, with its code (coded.h). Without such a function no
 // codec is measured.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "io/pack/layout.h"
 #include "models/k3/census/entropy/cells.h"
 #include "models/k3/census/entropy/entropy.h"
 
@@ -61,7 +62,7 @@ Json Optional(const std::optional<double>& value) { return value ? Json(*value) 
 Json CodecsJson(const EntropyFigures& f) {
   Json out = Json::object();
   for (size_t i = 0; i < kCensusCodecs.size(); ++i) {
-    Json& codec = out[std::string(CodecName(kCensusCodecs[i]))];
+    Json& codec = out[std::string(io::CodecName(static_cast<uint8_t>(kCensusCodecs[i])))];
     if (f.coded_bits[i]) codec = {{"bits", *f.coded_bits[i]}, {"ratio", *f.ratio(i)}};
   }
   return out;

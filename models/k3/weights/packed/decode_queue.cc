@@ -29,7 +29,10 @@ void DecodeQueue::Decode(uint32_t number, std::function<void()> done) {
     waiting_[number] = taken;
     if (taken) done_[number] = std::move(done);
   }
-  if (!taken) return done();
+  if (!taken) {
+    stream_.PutDecoded(number, Cancelled("the step is over"));
+    return done();
+  }
   Pump();
 }
 
@@ -76,16 +79,19 @@ void DecodeQueue::Unpack(uint32_t number, BufferRef stored) {
 }
 
 void DecodeQueue::Pause() {
-  std::vector<std::function<void()>> unanswered;
+  std::vector<std::pair<uint32_t, std::function<void()>>> unanswered;
   {
     const std::lock_guard lock(mutex_);
     paused_ = true;
-    for (size_t i = 0; i < waiting_.size(); ++i) {
-      if (waiting_[i]) unanswered.push_back(std::exchange(done_[i], nullptr));
+    for (uint32_t i = 0; i < waiting_.size(); ++i) {
+      if (waiting_[i]) unanswered.emplace_back(i, std::exchange(done_[i], nullptr));
       waiting_[i] = false;
     }
   }
-  for (const auto& done : unanswered) done();
+  for (const auto& [number, done] : unanswered) {
+    stream_.PutDecoded(number, Cancelled("the step is over"));
+    done();
+  }
 }
 
 void DecodeQueue::Restart() {

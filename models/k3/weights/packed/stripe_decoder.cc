@@ -44,9 +44,9 @@ Status StripeDecoder::Parse(uint32_t number, std::span<const std::byte> stored) 
   const Product& product = pass_.ProductOf(extent);
   const uint64_t tile_elements = uint64_t{TileRows(product)} * product.matrix.cols;
   if (view_->chunk_elements() == tile_elements) return {};
-  return Refused(fmt::format("{}: {}: expected chunks of {} elements, got {}; pack it again",
-                             pack_.manifest().stripes_path, pack_.manifest().StripeName(number),
-                             tile_elements, view_->chunk_elements()));
+  return Failed(fmt::format("{}, {}: expected chunks of {} elements, got {}; pack it again",
+                            pack_.manifest().stripes_path, pack_.manifest().StripeName(number),
+                            tile_elements, view_->chunk_elements()));
 }
 
 Status StripeDecoder::Begin(uint32_t number, std::span<const std::byte> stored) {

@@ -18,6 +18,23 @@ std::string TensorName(const Product& product, const Shape& shape) {
   return fmt::format("layers.{}.{}", product.layer, RoleName(product.role));
 }
 
+// The chunks of the first stripe of each product must be its tiles.
+Status CheckTiles(const io::PackManifest& manifest, const Pass& pass) {
+  PENSTOCK_TRY(const io::RegularFile file, io::RegularFile::Open(manifest.stripes_path));
+  for (const Product& product : pass.products()) {
+    const size_t i = product.first_extent;
+    io::StripeHead head;
+    PENSTOCK_TRY_VOID(
+        file.ReadAt(manifest.stripes[i].offset, {reinterpret_cast<char*>(&head), sizeof head}));
+    const uint64_t expected = uint64_t{TileRows(product)} * product.matrix.cols;
+    if (head.chunk_elements == expected) continue;
+    return Refused(fmt::format("{}, {}: expected chunks of {} elements, got {}; pack it again",
+                               manifest.stripes_path, manifest.StripeName(i), expected,
+                               head.chunk_elements));
+  }
+  return {};
+}
+
 // Of the weights that are compared with a pack at its opening.
 constexpr uint64_t kComparedBytes = 64 * kMiB;
 
@@ -105,6 +122,7 @@ Result<TrunkPack> OpenTrunkPack(const std::string& directory, const std::string&
     return Refused(
         fmt::format("{}: expected {} stripes, got {}", directory, expected.size(), extents.size()));
   }
+  PENSTOCK_TRY_VOID(CheckTiles(manifest, trunk.pass));
   PENSTOCK_TRY_VOID(CompareSomeStripes(manifest, trunk.pass, catalogue));
   trunk.pass.ReadFrom(extents);
   return trunk;

@@ -81,6 +81,7 @@ TEST(PackWriter, GoesOnWhereItStopped) {
       EXPECT_GT(done, checked);
       EXPECT_LE(done, of);
       checked = done;
+      return true;
     };
     const auto writer = OpenWriter(pack, scratch.File("p"), options);
     ASSERT_TRUE(writer) << writer.error().message;
@@ -93,6 +94,23 @@ TEST(PackWriter, GoesOnWhereItStopped) {
   ASSERT_TRUE(WritePack(pack, scratch.File("p")));
   EXPECT_EQ(FilesOf(scratch), expected);
   ExpectRefused(OpenWriter(pack, scratch.File("p")), {"already complete"});
+}
+
+TEST(PackWriter, ChecksNoFurtherThanItIsAskedTo) {
+  const SmallPack pack = MakeSmallPack(11, 6, 500);
+  const FastDirectory scratch;
+  {
+    const auto writer = OpenWriter(pack, scratch.File("p"));
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(AppendUpTo(pack, 4, **writer));
+    ASSERT_TRUE((*writer)->Flush());
+  }
+  int checked = 0;
+  PackWriterOptions options;
+  options.on_check = [&](uint64_t, uint64_t) { return ++checked < 2; };
+  EXPECT_EQ(OpenWriter(pack, scratch.File("p"), options).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(checked, 2);
+  EXPECT_EQ((*OpenWriter(pack, scratch.File("p")))->next(), 4u) << "and all of it is still there";
 }
 
 TEST(PackWriter, GoesOnFromAJournalCutAnywhere) {

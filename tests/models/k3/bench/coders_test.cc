@@ -39,14 +39,14 @@ class Coders : public ::testing::Test {
   }
 
   // Decodes it, and that a truncated one is noticed.
-  void ExpectRoundTrip(const Stored& stored, const MakeUncoder& make) const {
-    const auto uncoder = make();
-    ASSERT_TRUE(uncoder->Begin(stored.code));
+  void ExpectRoundTrip(const Stored& stored, const MakeDecoder& make) const {
+    const auto decoder = make();
+    ASSERT_TRUE(decoder->Begin(stored.code));
     std::vector<std::byte> raw(weights_.size());
-    ASSERT_TRUE(uncoder->Decode(stored.span(), raw));
+    ASSERT_TRUE(decoder->Decode(stored.span(), raw));
     EXPECT_EQ(raw, weights_);
-    EXPECT_FALSE(uncoder->Decode(stored.span().first(stored.size - 1), raw));
-    EXPECT_FALSE(uncoder->Decode(stored.span().first(1), raw));
+    EXPECT_FALSE(decoder->Decode(stored.span().first(stored.size - 1), raw));
+    EXPECT_FALSE(decoder->Decode(stored.span().first(1), raw));
   }
 
   std::vector<std::byte> weights_;
@@ -62,7 +62,7 @@ TEST_F(Coders, ZstdCodesTheExponentsAlone) {
   const Stored stored = Encode(*MakeZstdCoder());
   EXPECT_GT(stored.size, weights_.size() * 6 / 10);
   EXPECT_LT(stored.size, weights_.size() * 3 / 4);
-  ExpectRoundTrip(stored, ZstdUncoder());
+  ExpectRoundTrip(stored, ZstdDecoder());
 }
 
 TEST_F(Coders, HuffmanIsDecodedByKernelsAndPlainly) {
@@ -70,7 +70,7 @@ TEST_F(Coders, HuffmanIsDecodedByKernelsAndPlainly) {
   EXPECT_FALSE(stored.code.empty());
   EXPECT_LT(stored.size, weights_.size() * 7 / 10);
   const ops::CodecKernels kernels{&ops::chain::Scalar(), &ops::huffman::Scalar()};
-  ExpectRoundTrip(stored, KernelUncoder(Codec::kHuffman, kernels, Store::kStreaming));
+  ExpectRoundTrip(stored, KernelDecoder(Codec::kHuffman, kernels, Store::kStreaming));
   ExpectRoundTrip(stored, PlainHuffman());
   EXPECT_FALSE(PlainHuffman()()->Begin({}));
 }
@@ -80,7 +80,7 @@ TEST_F(Coders, ChainIsDecodedByKernels) {
   EXPECT_TRUE(stored.code.empty());
   EXPECT_LT(stored.size, weights_.size() * 7 / 10);
   const ops::CodecKernels kernels{&ops::chain::Scalar(), &ops::huffman::Scalar()};
-  ExpectRoundTrip(stored, KernelUncoder(Codec::kChain, kernels, Store::kCached));
+  ExpectRoundTrip(stored, KernelDecoder(Codec::kChain, kernels, Store::kCached));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kChunk = 1000;
 
 // Writes whatever it is told to, and says that it succeeded.
-class Forger final : public Uncoder {
+class Forger final : public Decoder {
  public:
   bool Begin(std::span<const std::byte> code) override { return true; }
   bool Decode(std::span<const std::byte> stored, std::span<std::byte> raw) override { return true; }
@@ -31,7 +31,7 @@ class UnpackingTest : public ::testing::Test {
         Pack(weights_, weights_.stripes.size(), kChunk, *MakeCoder(ops::Codec::kRaw), packed_));
     out_.resize(weights_.bytes);
     tiles_.resize(2 * 2 * kChunk);
-    unpack_ = {.name = "copy", .packed = &packed_, .uncoder = Copies()};
+    unpack_ = {.name = "copy", .packed = &packed_, .decoder = Copies()};
   }
 
   Destination To() { return {out_, tiles_, 2 * kChunk}; }
@@ -108,7 +108,7 @@ TEST_F(UnpackingTest, OtherWeightsAreUnsound) {
 TEST_F(UnpackingTest, WhatAnEarlierRunLeftDoesNotPass) {
   WithTeam([&](Team& team) {
     Unpacking(unpack_, team, To()).Run();
-    unpack_.uncoder = [] { return std::make_unique<Forger>(); };
+    unpack_.decoder = [] { return std::make_unique<Forger>(); };
     EXPECT_FALSE(Unpacking(unpack_, team, To()).Check());
   });
 }
