@@ -158,7 +158,9 @@
 //    "stripes": [[tensor, first, elements, offset, stored_bytes, codec, "front sum", "raw sum"], ...],
 //    "statistics": {"raw": {"stripes": 0, "raw_bytes": 0, "stored_bytes": 0},
 //                   "chain": {...}, "huffman": {...}},
-//    "raw_bytes": 4096, "stored_bytes": 4160}     of all stripes, without the zeros between them
+//    "raw_bytes": 4096, "stored_bytes": 4160,     of all stripes, without the zeros between them
+//    "sum": "16 hex digits"}                      of all bytes of the document before the comma
+//                                                 in front of it; the last entry
 //
 // Names of tensors differ. Stripes are in order of offset and leave no gap: the first is at 0, and
 // the file ends behind the zeros of the last. The stripes of a tensor follow one another and cover

@@ -30,6 +30,7 @@ Result<std::unique_ptr<Pack>> Pack::Open(const std::string& directory) {
   }
   PENSTOCK_TRY(const std::string text, ReadWholeFile(path, kMaxManifestBytes));
   PENSTOCK_TRY(PackManifest manifest, PackManifest::Parse(text, path));
+  PENSTOCK_TRY_VOID(CheckManifestSum(text, path));
   manifest.stripes_path = PackPath(directory, kStripesName);
   PENSTOCK_TRY(const RegularFile stripes, RegularFile::Open(manifest.stripes_path));
   if (stripes.size() != manifest.file_bytes) {

@@ -24,6 +24,11 @@ void Add(const Stripe& stripe, CodecTotals& totals) {
   totals.stored_bytes += stripe.stored_bytes;
 }
 
+// The last entry of a document that begins with `body`.
+std::string SumEntry(std::string_view body) {
+  return fmt::format(",\n\"sum\":\"{}\"}}\n", SumText(SumOf(std::as_bytes(std::span(body)))));
+}
+
 }  // namespace
 
 std::string PackManifest::ToJson() const {
@@ -48,9 +53,18 @@ std::string PackManifest::ToJson() const {
                    totals.stored_bytes);
   }
   const CodecTotals totals = Totals();
-  fmt::format_to(std::back_inserter(out), "}},\n\"raw_bytes\":{},\"stored_bytes\":{}}}\n",
+  fmt::format_to(std::back_inserter(out), "}},\n\"raw_bytes\":{},\"stored_bytes\":{}",
                  totals.raw_bytes, totals.stored_bytes);
-  return out;
+  return out + SumEntry(out);
+}
+
+Status CheckManifestSum(std::string_view json, std::string_view file) {
+  const size_t entry = SumEntry({}).size();
+  const std::string_view body = json.substr(0, json.size() - std::min(entry, json.size()));
+  const std::string expected = SumEntry(body);
+  if (json.substr(body.size()) == expected) return {};
+  return Refused(fmt::format("{}: expected it to end in the sum of what stands before, {}, got {}",
+                             file, Quoted(expected), Quoted(json.substr(body.size()))));
 }
 
 std::array<CodecTotals, kCodecs> PackManifest::Statistics() const {

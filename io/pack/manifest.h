@@ -65,7 +65,7 @@ struct CodecTotals {
 // The contents of pack.json. A value; 64 bytes a stripe. Threads: const functions are re-entrant.
 struct PackManifest {
   // Refuses everything that io/pack.h does not allow, in a sentence that names `file` and the
-  // stripe or tensor. Believes nothing: sizes and positions of an accepted manifest cannot overflow
+  // stripe or tensor, but for the sum (CheckManifestSum). Believes nothing: sizes and positions of an accepted manifest cannot overflow
   // and lie inside of file_bytes.
   static Result<PackManifest> Parse(std::string_view json, std::string_view file);
 
@@ -85,6 +85,10 @@ struct PackManifest {
   // What messages about stripes call their file; not part of the document.
   std::string stripes_path = std::string(kStripesName);
 };
+
+// Refuses a document that does not end in the sum of all that stands before it: one in which some
+// byte is not as it was written.
+Status CheckManifestSum(std::string_view json, std::string_view file);
 
 // Refuses parameters that no pack can have: an unknown kind or codec, an identity that is none, text
 // that is not UTF-8. `place` begins the message.

@@ -9,6 +9,7 @@
 
 #include "io/pack/entry.h"
 #include "io/pack/manifest.h"
+#include "io/safetensors/names.h"
 
 namespace penstock::io {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 struct Claims {
   std::array<CodecTotals, kCodecs> statistics;
   CodecTotals totals;
+  std::string sum;
 };
 
 Status ReadStatistics(JsonValue& value, std::string_view file, Claims& claims) {
@@ -52,6 +54,7 @@ Status ReadManifest(std::string_view json, std::string_view file, PackManifest& 
       {"statistics", [&](JsonValue& value) { return ReadStatistics(value, file, claims); }});
   fields.push_back(NumberField("raw_bytes", file, claims.totals.raw_bytes));
   fields.push_back(NumberField("stored_bytes", file, claims.totals.stored_bytes));
+  fields.push_back(TextField("sum", file, claims.sum));
   return ReadDocument(json, file, fields);
 }
 
@@ -110,6 +113,10 @@ Result<PackManifest> PackManifest::Parse(std::string_view json, std::string_view
   PackManifest manifest;
   Claims claims;
   PENSTOCK_TRY_VOID(ReadManifest(json, file, manifest, claims));
+  if (!ParseSum(claims.sum)) {
+    return Refused(fmt::format("{}: expected a sum of 16 hexadecimal digits, got {}", file,
+                               Quoted(claims.sum)));
+  }
   PENSTOCK_TRY_VOID(CheckParameters(manifest.parameters, file));
   PENSTOCK_TRY_VOID(CheckTensors(manifest.tensors, file));
   PENSTOCK_TRY_VOID(CheckStripes(manifest, file));

@@ -123,8 +123,13 @@ Status Engine::ChooseCores(const PipelineOptions& options) {
 
 Status Engine::ChooseDecode(const PipelineOptions& options, const Notice& notice) {
   if (!pack_) {
-    if (options.decode == "auto") return {};
-    return Refused(fmt::format("--decode {} is for a pack: expected --pack DIR", options.decode));
+    const std::pair<const char*, std::string> asked[] = {
+        {"decode", options.decode}, {"pin-format", options.pin_format}, {"check", options.check}};
+    for (const auto& [name, value] : asked) {
+      if (value == "auto" || value == "stored") continue;  // What they are when nobody asks.
+      return Refused(fmt::format("--{} {} is for a pack: expected --pack DIR", name, value));
+    }
+    return {};
   }
   codecs_ = ops::ChooseCodecKernels(options.isa, notice);
   decode_nodes_ = options.decode == "node";

@@ -14,7 +14,7 @@ namespace penstock::io {
 Result<OutputFile> OutputFile::Open(const std::string& path) {
   OutputFile file;
   file.path_ = path;
-  file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file.fd_ < 0) return file.Problem("cannot be opened", errno);
   return file;
 }

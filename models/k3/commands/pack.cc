@@ -56,10 +56,11 @@ double Ratio(uint64_t part, uint64_t whole) {
 Status Pack(Console& console, const PackOptions& options, const PackWatch& watch) {
   PENSTOCK_TRY(const PackResult result, WritePack(options, watch));
   console.EndProgress();
-  console.Say(fmt::format("{}: {} stripes ({}), {} in place of {}, ratio {:.4f}", options.out,
-                          result.stripes, result.codecs, DescribeSize(result.stored_bytes),
-                          DescribeSize(result.raw_bytes),
-                          Ratio(result.stored_bytes, result.raw_bytes)));
+  console.Say(fmt::format("{}: {} stripes ({}), {} in place of {}, ratio {:.4f}; {} on the disk",
+                          options.out, result.stripes, result.codecs,
+                          DescribeSize(result.stored_bytes), DescribeSize(result.raw_bytes),
+                          Ratio(result.stored_bytes, result.raw_bytes),
+                          DescribeSize(result.file_bytes)));
   if (result.resumed_stripes != 0) {
     console.Say(fmt::format("{} of them were there already", result.resumed_stripes));
   }

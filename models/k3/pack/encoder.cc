@@ -6,11 +6,15 @@ io::EncodedStripe StripeEncoder::Encode(ops::Element element, std::span<const st
                                         uint32_t chunk_elements) {
   const auto kind = static_cast<uint8_t>(element);
   const ops::Codec codec = element == ops::Element::kBytes ? ops::Codec::kRaw : codecs_[kind];
-  if (codec == ops::Codec::kRaw) return builder_.BuildRaw(kind, raw, chunk_elements);
+  const size_t width = ops::ElementBytes(element);
+  if (codec == ops::Codec::kRaw) {
+    builder_.Reserve(io::StripeBuilder::MostBytes(raw.size() / width, chunk_elements, 0,
+                                                  size_t{chunk_elements} * width));
+    return builder_.BuildRaw(kind, raw, chunk_elements);
+  }
   if (!encoders_[kind]) encoders_[kind] = std::make_unique<ops::ChunkEncoder>(codec, element);
   ops::ChunkEncoder& encoder = *encoders_[kind];
   encoder.Begin(raw);
-  const size_t width = ops::ElementBytes(element);
   builder_.Reserve(io::StripeBuilder::MostBytes(raw.size() / width, chunk_elements,
                                                 encoder.code().size(),
                                                 encoder.MostBytes(chunk_elements)));

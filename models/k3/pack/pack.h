@@ -34,6 +34,7 @@ struct PackResult {
   uint64_t stripes = 0;
   uint64_t raw_bytes = 0;
   uint64_t stored_bytes = 0;
+  uint64_t file_bytes = 0;       // With the zeros between stripes.
   uint64_t resumed_stripes = 0;  // That were there already.
   std::string codecs;            // "chain 120 stripes, raw 3"
   double encode_seconds = 0;     // Summed over threads, their own processor time.

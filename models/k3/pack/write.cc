@@ -15,6 +15,7 @@
 #include "models/k3/pack/source.h"
 #include "models/k3/pack/stripe_flow.h"
 #include "models/k3/pack/threads.h"
+#include "models/k3/weights/packed/same_source.h"
 #include "runtime/measure/clock.h"
 
 namespace penstock::k3 {
@@ -66,15 +67,30 @@ class EncodeJob : public StripeJob {
   std::atomic<uint64_t> encoded_bytes_{0};
 };
 
-// Raw bytes a second from the device of the source, by reading some of it.
+// Reads, and does nothing else.
+class ReadJob : public StripeJob {
+ public:
+  explicit ReadJob(const PackSource& source) : source_(source) {}
+  std::vector<io::Extent> Reads(size_t i) const override { return {source_.stripes[i].extent}; }
+  Status Work(size_t, size_t, std::span<const BufferRef>) override { return {}; }
+  Status End(size_t, size_t) override { return {}; }
+
+ private:
+  const PackSource& source_;
+};
+
+// Bytes a second from the device of the source, by reading some of it, several reads in flight.
 Result<double> MeasureDisk(const PackSource& source, io::Reader& reader) {
   uint64_t bytes = 0;
-  const uint64_t start = NowNs(Clock::kWall);
-  for (const SourceStripe& stripe : source.stripes) {
-    if (bytes >= kDiskSampleBytes) break;
-    PENSTOCK_TRY_VOID(io::ReadNow(reader, stripe.extent));
-    bytes += stripe.extent.bytes;
+  size_t stripes = 0;
+  for (; stripes < source.stripes.size() && bytes < kDiskSampleBytes; ++stripes) {
+    bytes += source.stripes[stripes].extent.bytes;
   }
+  ReadJob job(source);
+  const StripeFlowOptions flow{
+      .threads = 1, .slots = SlotsFor(3, source.largest_stripe(), kPackMemory), .stop = {}};
+  const uint64_t start = NowNs(Clock::kWall);
+  PENSTOCK_TRY_VOID(RunStripes(job, 0, stripes, reader, flow));
   return static_cast<double>(bytes) * 1e9 /
          static_cast<double>(std::max<uint64_t>(NowNs(Clock::kWall) - start, 1));
 }
@@ -148,8 +164,18 @@ Result<PackSource> SourceOf(const PackOptions& options, const Notice& notice) {
   if (options.model.empty() == options.tensor_file.empty()) {
     return Refused("expected one of a checkpoint, -m DIR, and --tensor-file FILE");
   }
+  if (io::HasFile(io::PackPath(options.out, io::kManifestName))) {
+    return Refused(fmt::format("{}: the pack that is there is complete", options.out));
+  }
   if (!options.tensor_file.empty()) return FileSource(options.tensor_file, options.stripe.bytes);
   return TrunkSource(options.model, options.stripe.bytes, notice);
+}
+
+// What is there must come from this source: the identity alone has not seen all of it.
+Status CheckBegun(const PackSource& source, const io::PackManifest& begun) {
+  std::vector<io::Extent> extents;
+  for (const SourceStripe& stripe : source.stripes) extents.push_back(stripe.extent);
+  return CheckSameSource(begun, extents, source.files);
 }
 
 std::string CodecCounts(const io::PackManifest& manifest) {
@@ -171,6 +197,7 @@ uint64_t ExpectedBytes(const PackSource& source, const CodecTable& codecs) {
     const auto kind = static_cast<size_t>(source.ElementOf(i));
     const bool coded = codecs[kind] != ops::Codec::kRaw;
     bytes += source.stripes[i].extent.bytes * (coded ? kHundredths[kind] : 100) / 100;
+    bytes += io::kStripeAlignment;  // Its front, and zeros up to the next one.
   }
   return bytes;
 }
@@ -210,6 +237,7 @@ Result<PackResult> WritePack(const PackOptions& options, const PackWatch& watch)
                                     WriterOptions(source, codecs, watch)));
   PackResult result;
   result.resumed_stripes = writer->next();
+  if (writer->next() != 0) PENSTOCK_TRY_VOID(CheckBegun(source, writer->manifest()));
   const StripeFlowOptions flow{
       .threads = threads,
       .slots = SlotsFor(threads, source.largest_stripe() / 10 * 22 + kMiB, kPackMemory),
@@ -227,6 +255,7 @@ Result<PackResult> WritePack(const PackOptions& options, const PackWatch& watch)
   result.stripes = totals.stripes;
   result.raw_bytes = totals.raw_bytes;
   result.stored_bytes = totals.stored_bytes;
+  result.file_bytes = writer->manifest().file_bytes;
   result.codecs = CodecCounts(writer->manifest());
   result.encode_seconds = job.encode_seconds();
   result.encoded_bytes = job.encoded_bytes();

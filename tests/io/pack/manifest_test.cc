@@ -116,5 +116,26 @@ TEST(PackManifest, StripesHaveALimit) {
   EXPECT_FALSE(CoverCheck(tensors, "p").Next({0, 0, kMaxStripeRawBytes / 2 + 1}));
 }
 
+TEST(PackManifestSum, EveryOtherByteIsRefused) {
+  const FastDirectory directory;
+  const SmallPack small = MakeSmallPack(21, 3, 60);
+  const std::string path = directory.File("pack");
+  ASSERT_TRUE(WritePack(small, path));
+  const std::string json = directory.Read("pack/pack.json");
+  ASSERT_TRUE(CheckManifestSum(json, "pack.json"));
+  for (size_t at = 0; at < json.size(); ++at) {
+    std::string other = json;
+    other[at] = static_cast<char>(other[at] ^ 1);
+    ASSERT_FALSE(CheckManifestSum(other, "pack.json")) << at;
+    ASSERT_FALSE(CheckManifestSum(json.substr(0, at), "pack.json")) << at;
+  }
+  // What parses as well as before is found out when the pack is opened.
+  std::string renamed = json;
+  renamed.replace(renamed.find("0123456789abcdef0123"), 1, "1");
+  ASSERT_TRUE(PackManifest::Parse(renamed, "pack.json"));
+  directory.Write("pack/pack.json", renamed);
+  EXPECT_EQ(Pack::Open(path).error().code, ErrorCode::kRefused);
+}
+
 }  // namespace
 }  // namespace penstock::io

@@ -18,7 +18,8 @@ constexpr std::string_view kGood =
 "statistics":{"raw":{"stripes":1,"raw_bytes":7,"stored_bytes":192},
 "chain":{"stripes":1,"raw_bytes":120,"stored_bytes":192},
 "huffman":{"stripes":1,"raw_bytes":80,"stored_bytes":256}},
-"raw_bytes":207,"stored_bytes":640})";
+"raw_bytes":207,"stored_bytes":640,
+"sum":"00000000000000aa"})";
 
 struct Change {
   std::string from;
@@ -72,6 +73,10 @@ TEST(PackManifestParse, KeysAreThoseOfTheFormat) {
       {R"("element":0)", R"("element":0,"shape":[7])", "tensor 1"},
       {R"("chain":{)", R"("zip":{)", "'zip'"},
       {R"(,"stored_bytes":640)", "", "'stored_bytes'"},
+      {R"(,
+"sum":"00000000000000aa")",
+       "", "'sum'"},
+      {R"("00000000000000aa")", R"("00000000000000AA")", "16 hexadecimal digits"},
   });
 }
 

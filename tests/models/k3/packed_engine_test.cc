@@ -1,4 +1,5 @@
 // The engine on packs: what a step gives is the same in every form, also after faults.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -141,13 +142,17 @@ TEST_P(FaultPackedEngine, AllocatesNothingMoreInAHundredSteps) {
   };
   run();
   run();
-  const size_t before = mallinfo2().uordblks;
-  run();
-  run();
-  // TBB's pools of freed tasks move by a few (engine_test.cc), those of two arenas by more; what grew
-  // with the stripes of a step would show a hundredfold.
-  const size_t moves = std::string(GetParam()) == "node" ? 128 : 32;
-  EXPECT_LE(mallinfo2().uordblks, before + 100 * moves);
+  // TBB keeps freed tasks in pools, one a thread, whose fill moves by some; what grows with the steps
+  // would show every time.
+  size_t least = ~size_t{0};
+  for (int time = 0; time < 3; ++time) {
+    const size_t before = mallinfo2().uordblks;
+    run();
+    run();
+    const size_t after = mallinfo2().uordblks;
+    least = std::min(least, after > before ? after - before : 0);
+  }
+  EXPECT_LE(least, 100u * 32);
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, FaultPackedEngine, testing::Values("node", "fused"),

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "io/safetensors/regular_file.h"
+#include "models/k3/weights/packed/same_source.h"
 #include "ops/codec/element.h"
-#include "runtime/size.h"
 
 namespace penstock::k3 {
 
@@ -31,34 +31,6 @@ Status CheckTiles(const io::PackManifest& manifest, const Pass& pass) {
     return Refused(fmt::format("{}, {}: expected chunks of {} elements, got {}; pack it again",
                                manifest.stripes_path, manifest.StripeName(i), expected,
                                head.chunk_elements));
-  }
-  return {};
-}
-
-// Of the weights that are compared with a pack at its opening.
-constexpr uint64_t kComparedBytes = 64 * kMiB;
-
-// The identity has seen some blocks of each file. So some stripes are compared in full, all of a
-// small trunk: another training run of the same shapes differs everywhere.
-Status CompareSomeStripes(const io::PackManifest& manifest, const Pass& pass,
-                          const Catalogue& catalogue) {
-  const uint64_t total = manifest.Totals().raw_bytes;
-  const size_t every = (total + kComparedBytes - 1) / kComparedBytes;
-  std::vector<char> rows;
-  for (size_t i = 0; i < manifest.stripes.size(); i += every) {
-    const io::Extent& extent = pass.extents()[i].extent;
-    PENSTOCK_TRY(const io::RegularFile file,
-                 io::RegularFile::Open(catalogue.FileName(extent.file)));
-    rows.resize(extent.bytes);
-    PENSTOCK_TRY_VOID(file.ReadAt(extent.offset, rows));
-    const uint64_t sum = io::SumOf(std::as_bytes(std::span(rows)));
-    if (sum == manifest.stripes[i].raw_sum) continue;
-    return Refused(
-        fmt::format("{}, {} is the pack of another checkpoint: {} has other weights there: "
-                    "expected the sum {}, "
-                    "got {} (both have identity {})",
-                    manifest.stripes_path, manifest.StripeName(i), file.path(), io::SumText(sum),
-                    io::SumText(manifest.stripes[i].raw_sum), manifest.parameters.identity));
   }
   return {};
 }
@@ -123,7 +95,9 @@ Result<TrunkPack> OpenTrunkPack(const std::string& directory, const std::string&
         fmt::format("{}: expected {} stripes, got {}", directory, expected.size(), extents.size()));
   }
   PENSTOCK_TRY_VOID(CheckTiles(manifest, trunk.pass));
-  PENSTOCK_TRY_VOID(CompareSomeStripes(manifest, trunk.pass, catalogue));
+  std::vector<io::Extent> source;
+  for (const PassExtent& extent : trunk.pass.extents()) source.push_back(extent.extent);
+  PENSTOCK_TRY_VOID(CheckSameSource(manifest, source, catalogue.files()));
   trunk.pass.ReadFrom(extents);
   return trunk;
 }

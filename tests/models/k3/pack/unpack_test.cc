@@ -50,5 +50,26 @@ TEST(Unpack, APackOfATrunkIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(unpack.out));
 }
 
+TEST(Unpack, OneThatWasStoppedLeavesNothingAndIsDoneAgain) {
+  const PackFolder folder;
+  const std::string file = folder.File("a.safetensors");
+  const std::string bytes = WriteMixedFile(file, 5, 500000);
+  PackOptions options;
+  options.tensor_file = file;
+  options.out = folder.File("a.pack");
+  options.stripe.bytes = kMiB;
+  ASSERT_TRUE(WritePack(options, SilentWatch()).has_value());
+  UnpackOptions unpack;
+  unpack.pack = options.out;
+  unpack.out = folder.File("b");
+  PackWatch watch = SilentWatch();
+  watch.stop = [left = 3]() mutable { return left-- == 0; };
+  EXPECT_EQ(Unpack(unpack, watch).error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(std::filesystem::exists(unpack.out));
+  EXPECT_FALSE(std::filesystem::exists(unpack.out + ".partial"));
+  ASSERT_TRUE(Unpack(unpack, SilentWatch()).has_value());
+  EXPECT_TRUE(ReadBytes(unpack.out) == bytes);
+}
+
 }  // namespace
 }  // namespace penstock::k3
