@@ -28,7 +28,8 @@ uint8_t RoundTrip(StripeEncoder& encoder, ops::Element element, std::span<const 
   stripe.raw_sum = encoded.raw_sum;
   manifest.stripes = {stripe};
   std::vector<std::byte> back(raw.size());
-  StripeReader reader(manifest, ops::ChooseCodecKernels("auto", nullptr));
+  static const ops::CodecKernels kernels = ops::ChooseCodecKernels("auto", nullptr);
+  StripeReader reader(manifest, kernels);
   const Status decoded = reader.Decode(encoded.stored, 0, back);
   EXPECT_TRUE(decoded.has_value()) << decoded.error().message;
   EXPECT_TRUE(std::equal(back.begin(), back.end(), raw.begin()));
@@ -69,7 +70,10 @@ TEST(StripeEncoder, EveryBf16PatternAndEveryLengthComesBack) {
     codecs.fill(codec);
     StripeEncoder encoder(codecs);
     RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(patterns)));
-    for (size_t n = 1; n < 2 * kChunk + 70; n = n < 600 ? n + 1 : n + 61) {
+    for (size_t n = kChunk - 2; n < kChunk + 3; ++n) {
+      RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(trained).first(n)));
+    }
+    for (size_t n = 1; n < 2 * kChunk + 70; n = n < 150 ? n + 1 : n + 97) {
       RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(trained).first(n)));
     }
     const std::vector<std::byte> fp8 = [] {
