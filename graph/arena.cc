@@ -58,10 +58,10 @@ class Arena::Pinning : public oneapi::tbb::task_scheduler_observer {
   std::atomic<size_t> workers_{0};
 };
 
-Arena::Arena(size_t threads, const std::vector<int>& cpus)
+Arena::Arena(size_t threads, const std::vector<int>& cpus, size_t others)
     : threads_(threads),
       limit_(oneapi::tbb::global_control::max_allowed_parallelism,
-             std::max<size_t>(2, threads + 1)),
+             std::max<size_t>(2, threads + others + 1)),
       arena_(static_cast<int>(threads), 0),
       pinning_(std::make_unique<Pinning>(arena_, cpus)) {}
 

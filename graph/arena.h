@@ -2,12 +2,15 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 #include <sched.h>
+
+#include "graph/handover.h"
 
 namespace penstock::graph {
 
@@ -21,13 +24,27 @@ namespace penstock::graph {
 // that TBB creates inherit the mask of whoever wakes them.
 class Arena {
  public:
-  // `cpus` may be empty: the workers may run wherever the caller may. threads >= 1.
-  Arena(size_t threads, const std::vector<int>& cpus);
+  // `cpus` may be empty: the workers may run wherever the caller may. threads >= 1. `others`: workers
+  // of the arenas that live at the same time; each of them must be told of all the rest, because the
+  // smallest limit of a process holds.
+  Arena(size_t threads, const std::vector<int>& cpus, size_t others = 0);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   oneapi::tbb::task_arena& tbb() { return arena_; }
+
+  // Runs `work` on a worker of this arena, sooner or later. From any thread. Whoever needs to know
+  // that it is over makes the work say so; it must not throw.
+  template <class Work>
+  void Enqueue(Work work) {
+    Handover::Give();
+    arena_.enqueue([work = std::move(work)] {
+      Handover::Take();
+      work();
+    });
+  }
+
   size_t threads() const { return threads_; }
 
   // Distinct workers that have entered so far.

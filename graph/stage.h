@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "graph/handover.h"
 #include "graph/outcome.h"
 #include "graph/picture.h"
+#include "runtime/measure/clock.h"
 
 namespace penstock::graph {
 
@@ -53,16 +53,10 @@ class Graph {
   std::unique_ptr<oneapi::tbb::flow::graph> flow_;
 };
 
-inline uint64_t NowNs() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
-}
-
 // Runs `work` for one message of `node`: counted, timed, and with strays turned into an Error.
 template <class Work>
 void RunBody(NodeFacts& node, Graph& graph, Work&& work) {
-  const uint64_t start = NowNs();
+  const uint64_t start = NowNs(Clock::kWall);
   try {
     work();
   } catch (const std::exception& stray) {
@@ -71,7 +65,7 @@ void RunBody(NodeFacts& node, Graph& graph, Work&& work) {
     graph.outcome().Fail(Failed("stage " + node.name + " failed"));
   }
   node.messages.fetch_add(1, std::memory_order_relaxed);
-  node.busy_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+  node.busy_ns.fetch_add(NowNs(Clock::kWall) - start, std::memory_order_relaxed);
   Handover::Give();  // For the next body of a serial stage, and for WaitIdle.
 }
 

@@ -23,6 +23,9 @@
 // file, offset and reason. The Scheduler is arithmetic without threads or a disk; an Engine is
 // mechanism without policy; the Reader joins them and is the only place that knows both.
 //
+// Weights that were stored once more, losslessly coded in the order of their use, are a Pack
+// (io/pack.h): its manifest gives the extents, StripeView the chunks in the bytes that arrive.
+//
 // Not here: what the bytes mean, when they are wanted, and where they stay afterwards.
 
 #include "io/checkpoint.h"

@@ -2,9 +2,7 @@
 
 #include <cfloat>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "runtime/cpu/instructions.h"
 
 namespace penstock::ops {
 
@@ -14,28 +12,9 @@ namespace {
 
 constexpr uint64_t kSelfCheckSeed = 20240229;
 
-#if defined(__x86_64__)
-// Everything kernels/avx2.cc is compiled with; the first three include the operating system's word
-// that it saves the wide registers.
-bool CpuHasAvx2() {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  constexpr unsigned kF16c = 1u << 29;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi2") && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kF16c) != 0;
-}
-#else
-bool CpuHasAvx2() { return false; }
-#endif
-
 }  // namespace
 
-const Kernels* Avx2Kernels() {
-  static const bool usable = CpuHasAvx2();
-  return usable ? BuiltAvx2Kernels() : nullptr;
-}
+const Kernels* Avx2Kernels() { return CpuHasAvx2() ? BuiltAvx2Kernels() : nullptr; }
 
 Result<const Kernels*> ChooseKernels(const std::string& isa, const Notice& notice) {
   const IsaCandidate candidates[] = {{"avx2", Avx2Kernels()}, {"scalar", &ScalarKernels()}};

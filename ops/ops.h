@@ -8,6 +8,7 @@
 //   isa.h        chooses the record once, after checking it against scalar
 //   router.h     top-k choice and weights of the experts
 //   attention.h  latent attention over cache pages, through Eigen
+//   codec/       lossless codecs of stored weights (codec.h), exact or wrong
 //   reference/   every operator in double as plain loops: the oracle of the tests
 //
 // The promise of the whole module is that a number does not depend on how it was computed: the same

@@ -49,6 +49,14 @@ size_t DefaultThreads(const CpuSet& cpus) {
   return std::clamp<size_t>(static_cast<size_t>(std::ceil(*quota)), 1, cpus.size());
 }
 
+// Resident from here on; nothing for no bytes.
+Result<HugeRegion> MapTouched(size_t bytes) {
+  if (bytes == 0) return HugeRegion();
+  PENSTOCK_TRY(HugeRegion region, HugeRegion::Map(bytes));
+  region.Touch();
+  return region;
+}
+
 size_t EmbedRowBytes(const Catalogue& catalogue, size_t alignment) {
   return RoundUp(size_t{catalogue.embed.cols} * 2 + 2 * alignment, alignment);
 }
@@ -72,27 +80,112 @@ Status Engine::OpenCheckpoint(const std::string& directory, const Notice& notice
   return {};
 }
 
-Status Engine::Allocate(size_t context, const PipelineOptions& options,
-                        const io::IoOptions& io_options, const Notice& notice) {
-  pass_ = std::make_unique<Pass>(Pass::Build(*catalogue_, config_.shape, options.extent.bytes));
+Status Engine::OpenPack(const PipelineOptions& options) {
+  if (options.pack.empty()) {
+    pass_ = std::make_unique<Pass>(Pass::Build(*catalogue_, config_.shape, options.extent.bytes));
+    return {};
+  }
+  const auto file = static_cast<io::FileId>(catalogue_->files().size());
+  PENSTOCK_TRY(TrunkPack trunk,
+               OpenTrunkPack(options.pack, checkpoint_id_, *catalogue_, config_.shape, file));
+  pack_ = std::move(trunk.pack);
+  pass_ = std::make_unique<Pass>(std::move(trunk.pass));
+  return {};
+}
+
+// What extents may lie in: the shards, and behind them the stripes of the pack.
+std::vector<std::string> Engine::Paths() const {
+  std::vector<std::string> paths = catalogue_->files();
+  if (pack_) paths.push_back(pack_->stripes_path());
+  return paths;
+}
+
+Status Engine::ChooseCores(const PipelineOptions& options) {
+  PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
+  PENSTOCK_TRY(cores_.compute, ChooseCpus("--cpus-compute", options.cpus_compute, allowed));
+  cores_.threads = options.threads != 0 ? options.threads : DefaultThreads(cores_.compute);
+  if (cores_.threads > kMostThreadsPerCpu * cores_.compute.size()) {
+    return Refused(fmt::format("--threads {} is more than {} for each of the {} CPUs that compute",
+                               cores_.threads, kMostThreadsPerCpu, cores_.compute.size()));
+  }
+  cores_.decode = cores_.compute;
+  cores_.decode_threads = cores_.threads;
+  if (options.cpus_decode.empty()) return {};
+  if (!pack_) return Refused("--cpus-decode is for the stripes of a pack: expected --pack DIR");
+  PENSTOCK_TRY(cores_.decode, ChooseCpus("--cpus-decode", options.cpus_decode, allowed));
+  cores_.decode_threads = cores_.decode.size();
+  cores_.shared = std::any_of(cores_.decode.cpus.begin(), cores_.decode.cpus.end(), [&](int cpu) {
+    return std::find(cores_.compute.cpus.begin(), cores_.compute.cpus.end(), cpu) !=
+           cores_.compute.cpus.end();
+  });
+  return {};
+}
+
+Status Engine::ChooseDecode(const PipelineOptions& options, const Notice& notice) {
+  if (!pack_) {
+    const std::pair<const char*, std::string> asked[] = {
+        {"decode", options.decode}, {"pin-format", options.pin_format}, {"check", options.check}};
+    for (const auto& [name, value] : asked) {
+      if (value == "auto" || value == "stored") continue;  // What they are when nobody asks.
+      return Refused(fmt::format("--{} {} is for a pack: expected --pack DIR", name, value));
+    }
+    return {};
+  }
+  codecs_ = ops::ChooseCodecKernels(options.isa, notice);
+  decode_nodes_ = options.decode == "node";
+  if (options.decode == "fused") {
+    if (!options.cpus_decode.empty()) Tell(notice, "--decode fused has no use for --cpus-decode");
+    return {};
+  }
+  PENSTOCK_TRY(decode_cost_, MeasureDecode(*pack_, *pass_, codecs_, *kernels_));
+  const DecodeCores cores{cores_.threads, cores_.decode_threads, cores_.shared};
+  const double fused = FusedTime(decode_cost_, cores);
+  const double node = NodeTime(decode_cost_, cores);
+  if (options.decode == "auto") {
+    decode_nodes_ = node < fused;
+  } else if (cores_.shared && fused > 0) {
+    Tell(notice,
+         fmt::format("--decode node on CPUs that compute as well: a stripe takes {:.2f} times as "
+                     "long as with --decode fused ({:.1f} and {:.1f} ns a KiB)",
+                     node / fused, node, fused));
+  }
+  return {};
+}
+
+Status Engine::Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
+                    const io::FileSet& files) {
   malloc_trim(0);  // The checkpoint's tables are gone: what they took is not the run's.
   MemoryNeeds needs;
   needs.context = context_positions_ = context;
   PENSTOCK_TRY_VOID(FillBudget(options, needs));
-  PENSTOCK_TRY(const io::DirectMode direct, io::ParseDirectMode(io_options.direct));
-  PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(catalogue_->files(), direct, notice));
   if (io_options.ioengine == "memory") needs.image_bytes = TotalBytes(files);
-  PENSTOCK_TRY(plan_, PlanMemory(needs, options, *catalogue_, config_.shape, *pass_, files));
+  const auto plan = [&] {
+    needs.decode_nodes = decode_nodes_ ? cores_.decode_threads : 0;
+    if (pack_) needs.decoder_bytes = StripeDecoders::BytesEach(*pass_) * DecoderCount();
+    return PlanMemory(needs, options, *catalogue_, config_.shape, *pass_, files);
+  };
+  Result<MemoryPlan> planned = plan();
+  if (!planned && decode_nodes_ && options.decode == "auto") {
+    decode_nodes_ = false;  // They may be faster, but they need a ring more than there is room for.
+    planned = plan();
+  }
+  PENSTOCK_TRY(plan_, std::move(planned));
+  return {};
+}
 
+// One for each thread that may decode.
+size_t Engine::DecoderCount() const {
+  return cores_.threads + (decode_nodes_ ? cores_.decode_threads : 0);
+}
+
+Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
+                        io::FileSet files, const Notice& notice) {
   const size_t alignment = files.Alignment();
   const size_t row_bytes = EmbedRowBytes(*catalogue_, alignment);
   const size_t ring_bytes = RoundUp(plan_.ring_bytes, alignment);
-  PENSTOCK_TRY(memory_, HugeRegion::Map(ring_bytes + plan_.cache_bytes() + row_bytes));
-  memory_.Touch();
-  if (plan_.pinned_bytes != 0) {
-    PENSTOCK_TRY(pinned_memory_, HugeRegion::Map(plan_.pinned_bytes));
-    pinned_memory_.Touch();
-  }
+  PENSTOCK_TRY(memory_, MapTouched(ring_bytes + plan_.cache_bytes() + row_bytes));
+  PENSTOCK_TRY(pinned_memory_, MapTouched(plan_.pinned_bytes));
+  PENSTOCK_TRY(decoded_memory_, MapTouched(plan_.decoded_ring_bytes));
   const io::Region regions[] = {{memory_.data(), memory_.size()},
                                 {pinned_memory_.data(), pinned_memory_.size()}};
   const size_t region_count = plan_.pinned_bytes != 0 ? 2 : 1;
@@ -100,36 +193,59 @@ Status Engine::Allocate(size_t context, const PipelineOptions& options,
                                        std::span(regions).first(region_count), notice, "layer"));
 
   ring_ = std::make_unique<ByteRing>(memory_.data(), ring_bytes, alignment);
+  decoded_ring_ = std::make_unique<ByteRing>(decoded_memory_.data(), plan_.decoded_ring_bytes,
+                                             kDecodedAlignment);
   std::byte* const cache = memory_.data() + ring_bytes;
   embed_rows_ = std::make_unique<BlockPool>(cache + plan_.cache_bytes(), row_bytes, 1);
   PENSTOCK_TRY(resident_, Resident::Load(*catalogue_, *reader_, *kernels_));
-  PENSTOCK_TRY(store_, StateStore::Create(config_.shape, context));
+  PENSTOCK_TRY(store_, StateStore::Create(config_.shape, context_positions_));
   PENSTOCK_TRY(Activations activations, Activations::Create(config_.shape));
   step_context_ = std::make_unique<Context>(config_.shape, *kernels_, *resident_, *store_,
                                             std::move(activations));
-  stream_ =
-      std::make_unique<WeightStream>(*pass_, config_.shape.layers, *reader_, *ring_, options.depth);
-  PENSTOCK_TRY_VOID(stream_->Pin(plan_.pinned_extents, pinned_memory_.data()));
+  if (pack_) {
+    const StripeCheck check = options.check == "full" ? StripeCheck::kFull : StripeCheck::kStored;
+    PENSTOCK_TRY(decoders_, StripeDecoders::Create(*pack_, *pass_, codecs_, check, DecoderCount()));
+  }
+  stream_ = std::make_unique<WeightStream>(*pass_, config_.shape.layers, *reader_, *ring_,
+                                           options.depth, decode_nodes_);
+  PENSTOCK_TRY_VOID(Pin());
   experts_ = std::make_unique<Experts>(*catalogue_, config_.shape, *reader_, cache,
                                        plan_.slot_bytes, plan_.slots);
   return {};
 }
 
-Status Engine::Start(const PipelineOptions& options) {
-  PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
-  PENSTOCK_TRY(const CpuSet cpus, ChooseCpus("--cpus-compute", options.cpus_compute, allowed));
-  const size_t threads = options.threads != 0 ? options.threads : DefaultThreads(cpus);
-  if (threads > kMostThreadsPerCpu * cpus.size()) {
-    return Refused(fmt::format("--threads {} is more than {} for each of the {} CPUs that compute",
-                               threads, kMostThreadsPerCpu, cpus.size()));
+Status Engine::Pin() {
+  if (!pack_ || plan_.pinned_packed) {
+    return stream_->Pin(plan_.pinned_extents, pinned_memory_.data());
   }
-  const bool pin = !options.cpus_compute.empty();
-  arena_ = std::make_unique<graph::Arena>(
-      threads, pin ? std::vector<int>(cpus.cpus.begin(), cpus.cpus.end()) : std::vector<int>());
-  pipeline_ =
-      std::make_unique<Pipeline>(Services{*arena_, *reader_, *pass_, *stream_, *ring_, *experts_,
-                                          *embed_rows_, catalogue_->embed, *step_context_});
-  return {};
+  PENSTOCK_TRY(HugeRegion staging, MapTouched(plan_.staging_bytes));
+  return stream_->PinDecoded(plan_.pinned_extents, pinned_memory_.data(),
+                             {staging.data(), staging.size()}, *decoders_);
+}
+
+void Engine::Start(const PipelineOptions& options) {
+  const auto pinned = [](const std::string& asked, const CpuSet& cpus) {
+    return asked.empty() ? std::vector<int>()
+                         : std::vector<int>(cpus.cpus.begin(), cpus.cpus.end());
+  };
+  const size_t nodes = decode_nodes_ ? cores_.decode_threads : 0;
+  arena_ = std::make_unique<graph::Arena>(cores_.threads,
+                                          pinned(options.cpus_compute, cores_.compute), nodes);
+  Services services{*arena_,        *reader_,       *pass_,       *stream_,
+                    *ring_,         *experts_,      *embed_rows_, catalogue_->embed,
+                    *step_context_, decoders_.get()};
+  if (decode_nodes_) {
+    decode_arena_ = std::make_unique<graph::Arena>(
+        nodes,
+        pinned(options.cpus_decode.empty() ? options.cpus_compute : options.cpus_decode,
+               cores_.decode),
+        cores_.threads);
+    decode_queue_ = std::make_unique<DecodeQueue>(*pass_, *stream_, *decoded_ring_, *decoders_,
+                                                  *decode_arena_, plan_.pinned_extents);
+    services.decode = decode_queue_.get();
+    services.decoded_ring = decoded_ring_.get();
+  }
+  pipeline_ = std::make_unique<Pipeline>(services);
 }
 
 Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_t context,
@@ -139,8 +255,14 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   std::unique_ptr<Engine> engine(new Engine);
   PENSTOCK_TRY(engine->kernels_, ops::ChooseKernels(options.isa, notice));
   PENSTOCK_TRY_VOID(engine->OpenCheckpoint(directory, notice));
-  PENSTOCK_TRY_VOID(engine->Allocate(context, options, io_options, notice));
-  PENSTOCK_TRY_VOID(engine->Start(options));
+  PENSTOCK_TRY_VOID(engine->OpenPack(options));
+  PENSTOCK_TRY_VOID(engine->ChooseCores(options));
+  PENSTOCK_TRY_VOID(engine->ChooseDecode(options, notice));
+  PENSTOCK_TRY(const io::DirectMode direct, io::ParseDirectMode(io_options.direct));
+  PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));
+  PENSTOCK_TRY_VOID(engine->Plan(context, options, io_options, files));
+  PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice));
+  engine->Start(options);
   return engine;
 }
 
@@ -166,11 +288,25 @@ Result<text::StepResult> Engine::Step(const text::StateRef& before,
 }
 
 std::string Engine::Describe() const {
-  return fmt::format(
+  std::string out = fmt::format(
       "{}; {} kernels, {} compute threads; ring {}, expert cache {} of {} each, {} "
       "pinned layers",
       reader_->Describe(), kernels_->name, arena_->threads(), FormatSize({plan_.ring_bytes}),
       plan_.slots, FormatSize({plan_.slot_bytes}), plan_.pinned_layers);
+  if (!pack_) return out;
+  if (plan_.pinned_layers != 0) out += plan_.pinned_packed ? " (packed)" : " (raw)";
+  const io::CodecTotals totals = pack_->manifest().Totals();
+  out += fmt::format("; pack of {:.4f} the size, {}, decoded by ",
+                     static_cast<double>(totals.stored_bytes) /
+                         static_cast<double>(std::max<uint64_t>(totals.raw_bytes, 1)),
+                     pack_->manifest().parameters.codec);
+  out += decode_nodes_ ? fmt::format("{} threads of their own", cores_.decode_threads)
+                       : std::string("the product");
+  if (decode_cost_.fused > 0) {
+    out += fmt::format(" (measured, ns a KiB: fused {:.0f}, decode {:.0f}, product {:.0f})",
+                       decode_cost_.fused, decode_cost_.decode, decode_cost_.product);
+  }
+  return out;
 }
 
 }  // namespace penstock::k3

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "graph/arena.h"
 #include "io/options.h"
@@ -9,11 +10,14 @@
 #include "models/k3/config/options.h"
 #include "models/k3/config/shape.h"
 #include "models/k3/layers/context.h"
-#include "models/k3/pipeline.h"
 #include "models/k3/planner.h"
 #include "models/k3/state/state.h"
+#include "models/k3/step/pipeline.h"
 #include "models/k3/weights/catalogue.h"
+#include "models/k3/weights/packed/decode_choice.h"
+#include "models/k3/weights/packed/trunk_pack.h"
 #include "models/text/text_model.h"
+#include "runtime/cpu/cpu_list.h"
 #include "runtime/memory/block_pool.h"
 #include "runtime/memory/byte_ring.h"
 #include "runtime/memory/region.h"
@@ -50,34 +54,62 @@ class Engine : public text::TextModel {
 
   // One line: engine, kernels, threads, ring and cache.
   std::string Describe() const;
+  bool decode_nodes() const { return decode_nodes_; }
 
  private:
   Engine() = default;
+  // What Start needs of the machine's CPUs.
+  struct Cores {
+    CpuSet compute;
+    CpuSet decode;
+    size_t threads = 1;
+    size_t decode_threads = 1;
+    bool shared = true;  // The two sets have a CPU in common.
+  };
+
   Status OpenCheckpoint(const std::string& directory, const Notice& notice);
-  Status Allocate(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
-                  const Notice& notice);
-  Status Start(const PipelineOptions& options);
+  Status OpenPack(const PipelineOptions& options);
+  Status ChooseCores(const PipelineOptions& options);
+  Status ChooseDecode(const PipelineOptions& options, const Notice& notice);
+  Status Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
+              const io::FileSet& files);
+  Status Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
+                  io::FileSet files, const Notice& notice);
+  Status Pin();
+  size_t DecoderCount() const;
+  void Start(const PipelineOptions& options);
+  std::vector<std::string> Paths() const;
 
   Config config_;
   std::string checkpoint_id_;
   std::unique_ptr<Catalogue> catalogue_;
+  std::unique_ptr<io::Pack> pack_;  // Null: the checkpoint alone.
   std::unique_ptr<Pass> pass_;
   const ops::Kernels* kernels_ = nullptr;
+  ops::CodecKernels codecs_{};
+  Cores cores_;
+  bool decode_nodes_ = false;
+  DecodeCost decode_cost_;  // All zero when nothing was measured.
   MemoryPlan plan_;
   size_t context_positions_ = 0;
 
   // Below: the order of destruction is the reverse of this one.
   HugeRegion memory_;  // Ring, cache and the embedding row, in this order.
   HugeRegion pinned_memory_;
+  HugeRegion decoded_memory_;
   std::unique_ptr<ByteRing> ring_;
+  std::unique_ptr<ByteRing> decoded_ring_;
   std::unique_ptr<BlockPool> embed_rows_;
   std::unique_ptr<io::Reader> reader_;
   std::unique_ptr<Resident> resident_;
   std::shared_ptr<StateStore> store_;
   std::unique_ptr<Context> step_context_;
+  std::unique_ptr<StripeDecoders> decoders_;
   std::unique_ptr<WeightStream> stream_;
   std::unique_ptr<Experts> experts_;
   std::unique_ptr<graph::Arena> arena_;
+  std::unique_ptr<graph::Arena> decode_arena_;
+  std::unique_ptr<DecodeQueue> decode_queue_;
   std::unique_ptr<Pipeline> pipeline_;
 };
 

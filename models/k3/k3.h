@@ -9,9 +9,12 @@
 //   state/     versions of a sequence, immutable and sharing what did not change
 //   layers/    the arithmetic of one position, and its dataflow as bookkeeping alone (Flow)
 //   planner.h  shares the memory budget out, before anything is allocated
-//   pipeline.h the graph of one step: start reading here
+//   step/      the graph of one step: start reading at step/pipeline.h
 //   engine.h   opens a checkpoint and answers as a text::TextModel
-//   census/    what a directory of safetensors files holds; synth/ writes a random checkpoint
+//   census/    what a directory of safetensors files holds, and how many bits its weights are
+//              worth; synth/ writes a random checkpoint
+//   pack/      packs: written, verified, unpacked
+//   bench/     how fast parts of it are on a machine, as `penstock bench` tells
 //   commands/  the command line, thin
 //
 // A step in five sentences. The weights side admits the extents of a pass into a byte ring in order

@@ -8,6 +8,7 @@
 #include "models/k3/layers/activations.h"
 #include "models/k3/state/state.h"
 #include "models/k3/weights/experts.h"
+#include "models/k3/weights/packed/stripe_decoder.h"
 #include "models/k3/weights/resident.h"
 #include "models/k3/weights/stream.h"
 
@@ -24,12 +25,14 @@ constexpr uint64_t kThreadsBytes = 6 * kMiB;
 class Planner {
  public:
   Planner(const MemoryNeeds& needs, const PipelineOptions& options, const Catalogue& catalogue,
-          const Shape& shape, const Pass& pass, const io::FileSet& files)
+          const Shape& shape, const Pass& pass, const io::FileSet& files, bool pin_packed)
       : needs_(needs), options_(options), shape_(shape), pass_(pass), files_(files) {
+    plan_.pinned_packed = pin_packed;
     plan_.budget_bytes = needs.budget_bytes;
     AddFixed("program and catalogue", needs.process_bytes);
     AddFixed("threads", kThreadsBytes);
     if (needs.image_bytes != 0) AddFixed("image of the files", needs.image_bytes);
+    if (needs.decoder_bytes != 0) AddFixed("decoders", needs.decoder_bytes);
     AddFixed("resident vectors", Resident::Bytes(catalogue));
     AddFixed("activations", Activations::Bytes(shape));
     AddFixed(fmt::format("state of {} positions", needs.context),
@@ -42,12 +45,17 @@ class Planner {
   Result<MemoryPlan> Plan() {
     PENSTOCK_TRY_VOID(PlanPins());
     MeasurePass();
+    PlanDecoding();
     PENSTOCK_TRY_VOID(CheckOverrides());
-    const uint64_t least = plan_.fixed_bytes + plan_.pinned_bytes + LeastRing() + LeastCache();
+    const uint64_t least = plan_.fixed_bytes + plan_.pinned_bytes + LeastRing() +
+                           plan_.decoded_ring_bytes + LeastCache();
     if (least > plan_.budget_bytes) return TooSmall(least);
     ShareRest(plan_.budget_bytes - least);
     plan_.parts.emplace_back("pinned layers", plan_.pinned_bytes);
     plan_.parts.emplace_back("ring", plan_.ring_bytes);
+    if (plan_.decoded_ring_bytes != 0) {
+      plan_.parts.emplace_back("ring of decoded rows", plan_.decoded_ring_bytes);
+    }
     plan_.parts.emplace_back(fmt::format("expert cache, {} experts", plan_.slots),
                              plan_.cache_bytes());
     return plan_;
@@ -63,6 +71,12 @@ class Planner {
     return RoundUp(files_.RoundedBytes(extent.extent), files_.Alignment());
   }
 
+  // Bytes of an extent that is pinned.
+  uint64_t PinnedBytes(uint32_t i) const {
+    if (!pass_.packed() || plan_.pinned_packed) return Rounded(pass_.extents()[i]);
+    return RoundUp(pass_.RawBytes(i), files_.Alignment());
+  }
+
   // --pin: whole layers from the first on, the head last.
   Status PlanPins() {
     PENSTOCK_TRY(const Pin pin, ParsePin(options_.pin));
@@ -70,7 +84,7 @@ class Planner {
     for (size_t layer = 0; layer < layers; ++layer) {
       uint64_t bytes = 0;
       for (uint32_t i = pass_.FirstExtentOf(layer); i < pass_.FirstExtentOf(layer + 1); ++i) {
-        bytes += Rounded(pass_.extents()[i]);
+        bytes += PinnedBytes(i);
       }
       const bool wanted = pin.layers > layer || plan_.pinned_bytes + bytes <= pin.bytes;
       if (!wanted) break;
@@ -79,6 +93,24 @@ class Planner {
       plan_.pinned_layers = layer + 1;
     }
     return {};
+  }
+
+  // Rows of a pack that are pinned pass through memory as a stripe first. Where stripes are decoded on
+  // arrival, the ring for it holds the largest one at least.
+  void PlanDecoding() {
+    if (!pass_.packed()) return;
+    if (!plan_.pinned_packed) {
+      for (uint32_t i = 0; i < plan_.pinned_extents; ++i) {
+        plan_.staging_bytes = std::max(plan_.staging_bytes, Rounded(pass_.extents()[i]));
+      }
+      if (plan_.staging_bytes != 0) AddFixed("staging of pins", plan_.staging_bytes);
+    }
+    if (needs_.decode_nodes == 0) return;
+    for (uint32_t i = plan_.pinned_extents; i < pass_.extents().size(); ++i) {
+      const uint64_t bytes = RoundUp(pass_.RawBytes(i), kDecodedAlignment);
+      plan_.decoded_ring_bytes = std::max(plan_.decoded_ring_bytes, bytes);
+      decoded_bytes_ += bytes;
+    }
   }
 
   // What streams: its largest extent and the whole of it, which a ring never needs to exceed.
@@ -135,6 +167,15 @@ class Planner {
       plan_.ring_bytes += more / files_.Alignment() * files_.Alignment();
       rest -= more;
     }
+    if (needs_.decode_nodes != 0) {
+      // One for each thread, one that is used and one that comes next.
+      const uint64_t wanted =
+          std::min((needs_.decode_nodes + 2) * plan_.decoded_ring_bytes, decoded_bytes_);
+      const uint64_t more =
+          std::min(rest, wanted > plan_.decoded_ring_bytes ? wanted - plan_.decoded_ring_bytes : 0);
+      plan_.decoded_ring_bytes += more / kDecodedAlignment * kDecodedAlignment;
+      rest -= more;
+    }
     if (options_.expert_cache.bytes == 0 && plan_.slot_bytes != 0) {
       const uint64_t most = std::max<uint64_t>(AllExperts(), 1) - plan_.slots;
       plan_.slots += std::min(rest / plan_.slot_bytes, most);
@@ -148,6 +189,9 @@ class Planner {
                     plan_.budget_bytes, RoundUp(least + kMiB, kMiB));
     for (const auto& [name, bytes] : plan_.parts) text += fmt::format(" {} {},", name, bytes);
     if (plan_.pinned_bytes != 0) text += fmt::format(" pinned layers {},", plan_.pinned_bytes);
+    if (plan_.decoded_ring_bytes != 0) {
+      text += fmt::format(" ring of decoded rows {},", plan_.decoded_ring_bytes);
+    }
     text += fmt::format(" ring {}, expert cache {}", LeastRing(), LeastCache());
     return Refused(text);
   }
@@ -159,6 +203,8 @@ class Planner {
   const io::FileSet& files_;
   MemoryPlan plan_;
   uint64_t streamed_bytes_ = 0;
+  uint64_t decoded_bytes_ =
+      0;  // Of the rows of all that streams, when they are decoded on arrival.
 };
 
 }  // namespace
@@ -175,7 +221,15 @@ std::string MemoryPlan::Table() const {
 Result<MemoryPlan> PlanMemory(const MemoryNeeds& needs, const PipelineOptions& options,
                               const Catalogue& catalogue, const Shape& shape, const Pass& pass,
                               const io::FileSet& files) {
-  return Planner(needs, options, catalogue, shape, pass, files).Plan();
+  const auto plan = [&](bool pin_packed) {
+    return Planner(needs, options, catalogue, shape, pass, files, pin_packed).Plan();
+  };
+  if (!pass.packed() || options.pin_format == "raw") return plan(false);
+  if (options.pin_format == "packed") return plan(true);
+  PENSTOCK_TRY(const Pin pin, ParsePin(options.pin));
+  Result<MemoryPlan> raw = plan(false);
+  const bool all = raw && (pin.bytes == 0 || raw->pinned_extents == pass.extents().size());
+  return all ? std::move(raw) : plan(true);
 }
 
 }  // namespace penstock::k3

@@ -65,6 +65,7 @@ RecordFile::RecordFile(RecordFile&& other) noexcept
       fd_(std::exchange(other.fd_, -1)),
       replace_(other.replace_),
       failed_(other.failed_),
+      named_(other.named_),
       bytes_(other.bytes_) {}
 
 RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
@@ -73,6 +74,7 @@ RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(replace_, other.replace_);
   std::swap(failed_, other.failed_);
+  std::swap(named_, other.named_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
@@ -92,11 +94,22 @@ Status RecordFile::Append(std::string_view record) {
   return written;
 }
 
+void RecordFile::Discard() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (written_path_ != path_ && !named_) ::unlink(written_path_.c_str());
+}
+
 Status RecordFile::Finish() {
   if (fd_ < 0) return {};
+  const bool synced = written_path_ == path_ || bytes_ == 0 || ::fdatasync(fd_) == 0;
+  if (!synced) failed_ = true;
+  const int sync_error = errno;
   const int closed = ::close(std::exchange(fd_, -1));
   const int sys = errno;
   if (written_path_ == path_) return {};
+  if (!synced) {
+    return Failed(fmt::format("cannot write {}: {}", path_, std::strerror(sync_error)), sync_error);
+  }
   if (failed_ && bytes_ != 0) return {};
   if (bytes_ == 0) {
     ::unlink(written_path_.c_str());
@@ -114,7 +127,8 @@ Status RecordFile::Rename() {
   if (done != 0 && errno == EINVAL && !Exists(path_)) {  // The file system lacks the flag.
     done = ::rename(written_path_.c_str(), path_.c_str());
   }
-  if (done == 0) return {};
+  named_ = done == 0;
+  if (named_) return {};
   const int sys = errno;
   return Failed(
       fmt::format("cannot give {} its name {}: {}", written_path_, path_, std::strerror(sys)), sys);

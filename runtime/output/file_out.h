@@ -27,7 +27,9 @@ class RecordFile {
 
   // Appends one record whole, or takes it back and fails.
   Status Append(std::string_view record);
-  // Gives the file its name; nothing can be appended afterwards. Without a single record the
+  // Takes away what has not got its name; nothing can be appended afterwards.
+  void Discard();
+  // Gives the file its name once it has reached the device; nothing can be appended afterwards. Without a single record the
   // partial file is removed instead; after a failed Append it keeps the partial name.
   Status Finish();
 
@@ -44,6 +46,7 @@ class RecordFile {
   int fd_ = -1;
   bool replace_ = false;
   bool failed_ = false;
+  bool named_ = false;
   uint64_t bytes_ = 0;  // Of whole records.
 };
 

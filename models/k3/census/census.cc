@@ -1,7 +1,6 @@
 #include "models/k3/census/census.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -10,9 +9,6 @@
 
 namespace penstock::k3 {
 namespace {
-
-constexpr std::string_view kWrapper = "language_model.";
-constexpr std::string_view kLayers = "model.layers.";
 
 bool IsNumber(std::string_view part) {
   return !part.empty() &&
@@ -29,36 +25,6 @@ std::string PatternOf(std::string_view name) {
     begin = end + 1;
   }
   return out;
-}
-
-// Where a tensor of the text model belongs; layer is nothing for the ends.
-struct Place {
-  std::optional<size_t> layer;
-  CensusKind kind = CensusKind::kOther;
-};
-
-CensusKind KindInLayer(std::string_view rest) {
-  if (rest.starts_with("self_attn.")) return CensusKind::kAttention;
-  if (rest.starts_with("mlp.")) return CensusKind::kDense;
-  if (rest.starts_with("block_sparse_moe.experts.")) return CensusKind::kExperts;
-  if (rest.starts_with("block_sparse_moe.shared_experts.")) return CensusKind::kShared;
-  if (rest.starts_with("block_sparse_moe.")) return CensusKind::kRouter;
-  return CensusKind::kVectors;
-}
-
-Place PlaceOf(std::string_view name, size_t layers) {
-  if (name.starts_with(kWrapper)) name.remove_prefix(kWrapper.size());
-  if (name == "lm_head.weight") return {{}, CensusKind::kHead};
-  if (name == "model.embed_tokens.weight") return {{}, CensusKind::kEmbedding};
-  if (name == "model.norm.weight" || name.starts_with("model.output_attn_res_")) {
-    return {{}, CensusKind::kVectors};
-  }
-  if (!name.starts_with(kLayers)) return {};
-  name.remove_prefix(kLayers.size());
-  size_t layer = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
-  if (error != std::errc() || layer >= layers) return {};
-  return {layer, KindInLayer(name.substr(static_cast<size_t>(end - name.data()) + 1))};
 }
 
 CensusCount& Of(CensusCounts& counts, CensusKind kind) { return counts[static_cast<size_t>(kind)]; }
@@ -177,7 +143,7 @@ Result<CensusModel> CountModel(const io::Checkpoint& checkpoint) {
   }
   for (size_t i = 0; i < checkpoint.size(); ++i) {
     const io::TensorInfo info = checkpoint.tensor(i);
-    const Place place = PlaceOf(info.name(), model.shape.layers);
+    const CensusPlace place = CensusPlaceOf(info.name(), model.shape.layers);
     CensusCounts& counts = place.layer ? model.layers[*place.layer].kinds : model.ends;
     Of(counts, place.kind).Add(info.extent.bytes);
     if (place.kind != CensusKind::kOther) model.parameters += ParametersOf(info);
@@ -207,12 +173,6 @@ void CountTensors(const io::Checkpoint& checkpoint, Census& census) {
 }
 
 }  // namespace
-
-std::string_view CensusKindName(CensusKind kind) {
-  constexpr std::array<std::string_view, kCensusKinds> kNames = {
-      "attention", "dense", "router", "shared", "experts", "vectors", "embedding", "head", "other"};
-  return kNames[static_cast<size_t>(kind)];
-}
 
 std::string Ranges(const std::vector<size_t>& numbers) {
   std::string out;

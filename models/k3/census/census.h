@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/checkpoint.h"
+#include "models/k3/census/place.h"
 #include "models/k3/config/shape.h"
 #include "runtime/notice.h"
 #include "runtime/result.h"
@@ -35,21 +36,6 @@ struct CensusPattern {
   std::vector<uint64_t> shape;
   CensusCount count;
 };
-
-// What the bytes of a K3 checkpoint are for.
-enum class CensusKind : uint8_t {
-  kAttention,  // self_attn
-  kDense,      // mlp of a dense layer
-  kRouter,     // router, its bias, latent projections and their norm
-  kShared,     // shared experts
-  kExperts,    // routed experts
-  kVectors,    // norms and residual mixing, also the last ones
-  kEmbedding,
-  kHead,
-  kOther  // Outside the text model.
-};
-inline constexpr size_t kCensusKinds = 9;
-std::string_view CensusKindName(CensusKind kind);
 
 using CensusCounts = std::array<CensusCount, kCensusKinds>;
 

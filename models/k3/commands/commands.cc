@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/commands/bench/bench.h"
 #include "models/k3/commands/config.h"
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/inspect.h"
+#include "models/k3/commands/pack.h"
 #include "models/k3/commands/synth.h"
 #include "models/k3/commands/version.h"
 #include "runtime/options/nearest.h"
@@ -21,10 +23,14 @@ struct Command {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Command, 4> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"generate", "continue a prompt with a checkpoint", RunGenerate},
-    {"inspect", "what a checkpoint holds, from its headers alone", RunInspect},
+    {"pack", "store the trunk losslessly in fewer bytes", RunPack},
+    {"unpack", "the file back from its pack", RunUnpack},
+    {"verify", "check every byte of a pack", RunVerify},
+    {"inspect", "what a checkpoint holds, and what its weights are worth", RunInspect},
     {"synth", "write a random checkpoint of any shape", RunSynth},
+    {"bench", "how fast a part of the program is on this machine", RunBench},
     {"config", "the values a run would use, as JSON", RunConfig},
 }};
 

@@ -1,22 +1,12 @@
 #include "models/k3/commands/console.h"
 
-#include <chrono>
-
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "runtime/measure/clock.h"
 #include "runtime/output/file_out.h"
 
 namespace penstock::k3 {
-namespace {
-
-uint64_t NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
-}  // namespace
-
 Console::Console() : out_terminal_(::isatty(1) == 1), error_terminal_(::isatty(2) == 1) {}
 
 Status Console::Write(std::string_view text) { return WriteAll(1, text, "the standard output"); }
@@ -53,7 +43,7 @@ void Console::StartProgress(std::string unit, uint64_t total) {
 
 void Console::Advance(uint64_t done, std::string_view note) {
   const std::lock_guard lock(mutex_);
-  if (progress_) progress_->Update(done, NowNs(), note);
+  if (progress_) progress_->Update(done, NowNs(Clock::kWall), note);
 }
 
 void Console::EndProgress() {

@@ -17,8 +17,13 @@ struct PipelineOptions {
   ByteSize expert_cache;  // Bytes of the expert cache.
   std::string pin = "0";  // "4": the first four layers, "2G": as many of them as fit.
   ByteSize extent{8 * kMiB};  // The largest piece a tensor is read in.
-  std::string cpus_compute;   // "0,2-3"; empty: the CPUs this process inherited.
-  uint64_t threads = 0;       // Threads that compute; 0: one for each CPU of the set.
+  std::string pack;           // Directory of the trunk's pack; empty: the checkpoint alone.
+  std::string decode = "auto";
+  std::string pin_format = "auto";
+  std::string check = "stored";
+  std::string cpus_decode;   // As cpus_compute; empty: those that compute.
+  std::string cpus_compute;  // "0,2-3"; empty: the CPUs this process inherited.
+  uint64_t threads = 0;      // Threads that compute; 0: one for each CPU of the set.
   std::string isa = "auto";
 
   template <class Self, class V>
@@ -34,6 +39,19 @@ struct PipelineOptions {
     v("pin", c.pin,
       "Keep the first N layers in memory (\"4\"), or as many as fit a size (\"2G\").");
     v("extent", c.extent, "bytes", kMiB, 64 * kMiB, "Largest piece a tensor is read in.");
+    v("pack", c.pack, "Read the trunk from this directory, which `penstock pack` has written.");
+    v("decode", c.decode, {"auto", "node", "fused"},
+      "Where stripes of a pack are decoded. fused: by the product, one tile at a time. node: "
+      "whole, "
+      "on CPUs of their own, into a second ring. auto: what a measurement at start finds faster.");
+    v("pin-format", c.pin_format, {"auto", "raw", "packed"},
+      "How --pin keeps layers of a pack: decoded once, or packed and decoded each step. auto: raw "
+      "when all that is to be pinned fits so.");
+    v("check", c.check, {"stored", "full"},
+      "Sums of a pack that are checked: of what is stored, before it is decoded, or of what was "
+      "decoded as well.");
+    v("cpus-decode", c.cpus_decode,
+      "CPUs of --decode node, as \"0,2-3\". Default: those that compute.");
     v("cpus-compute", c.cpus_compute, "CPUs that compute, as \"0,2-3\". Default: those inherited.");
     v("threads,t", c.threads, "threads", 0, 4096, "Threads that compute. 0: one for each CPU.");
     v("isa", c.isa, {"auto", "scalar", "avx2"}, "Instruction set of the kernels.");

@@ -16,6 +16,10 @@ Status Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
   const PassExtent& extent = pass_.extents()[number];
   const Product& product = pass_.ProductOf(extent);
   PENSTOCK_TRY(const BufferRef weights, stream_.Take(number));
+  if (stream_.GivesStripe(number)) {
+    CutStripe(number, weights, blocks);
+    return {};
+  }
   const size_t row_bytes = size_t{product.matrix.cols} * 2;
   const size_t units = std::max<size_t>(1, block_bytes_ / (row_bytes * product.row_unit));
   // Kernels take eight rows at a time: blocks of whole eights waste none of them.
@@ -23,10 +27,26 @@ Status Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
   for (size_t row = 0; row < extent.rows; row += most_rows) {
     const size_t rows = std::min<size_t>(most_rows, extent.rows - row);
     blocks.push_back({number, static_cast<uint32_t>(extent.first_row + row),
-                      static_cast<uint32_t>(rows),
-                      weights.Slice(row * row_bytes, rows * row_bytes)});
+                      static_cast<uint32_t>(rows), weights.Slice(row * row_bytes, rows * row_bytes),
+                      0, 0});
   }
   return {};
+}
+
+void Meeting::CutStripe(uint32_t number, const BufferRef& stripe,
+                        std::vector<Block>& blocks) const {
+  const PassExtent& extent = pass_.extents()[number];
+  const Product& product = pass_.ProductOf(extent);
+  const uint32_t tile_rows = TileRows(product);
+  const size_t tile_bytes = size_t{tile_rows} * product.matrix.cols * 2;
+  const auto tiles_each = static_cast<uint32_t>(std::max<size_t>(1, block_bytes_ / tile_bytes));
+  const uint32_t tiles = (extent.rows + tile_rows - 1) / tile_rows;
+  for (uint32_t tile = 0; tile < tiles; tile += tiles_each) {
+    const uint32_t count = std::min(tiles_each, tiles - tile);
+    const uint32_t row = tile * tile_rows;
+    const uint32_t rows = std::min(count * tile_rows, extent.rows - row);
+    blocks.push_back({number, extent.first_row + row, rows, stripe, tile, count});
+  }
 }
 
 Status Meeting::InputReady(uint32_t product, std::vector<Block>& blocks) {

@@ -15,7 +15,9 @@ struct Block {
   uint32_t extent = 0;
   uint32_t first_row = 0;  // Of the matrix.
   uint32_t rows = 0;
-  BufferRef weights;  // Exactly these rows.
+  BufferRef weights;  // Exactly these rows or, with `tiles`, the whole stripe that holds them,
+  uint32_t first_tile = 0;  // in these tiles of it.
+  uint32_t tiles = 0;
 };
 
 // A chosen expert that has its weights and, once the latent is prepared, its input.
@@ -48,6 +50,7 @@ class Meeting {
 
  private:
   Status Cut(uint32_t extent, std::vector<Block>& blocks);
+  void CutStripe(uint32_t extent, const BufferRef& stripe, std::vector<Block>& blocks) const;
 
   const Pass& pass_;
   WeightStream& stream_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/attention.h"
+#include "runtime/check.h"
 
 namespace penstock::k3 {
 
@@ -14,6 +15,12 @@ std::string_view RoleName(Role role) {
       "dense.gate",  "dense.up",   "dense.down",  "moe.router",    "moe.latent_down",
       "shared.gate", "shared.up",  "shared.down", "moe.latent_up", "head"};
   return kNames[static_cast<size_t>(role)];
+}
+
+uint32_t TileRows(const Product& product) {
+  constexpr uint32_t kTileElements = 64 * 1024;
+  if (product.row_unit > 1) return product.row_unit;
+  return std::max<uint32_t>(8, kTileElements / product.matrix.cols / 8 * 8);
 }
 
 void Pass::Add(size_t layer, Role role, const Matrix& matrix, size_t row_unit,
@@ -79,6 +86,16 @@ void Pass::AddMlp(size_t layer, const LayerTensors& tensors, size_t bytes) {
   Add(layer, Role::kSharedUp, moe.shared.up, 1, bytes);
   Add(layer, Role::kSharedDown, moe.shared.down, 1, bytes);
   Add(layer, Role::kLatentUp, moe.latent_up, 1, bytes);
+}
+
+void Pass::ReadFrom(std::span<const io::Extent> stripes) {
+  PENSTOCK_CHECK(stripes.size() == extents_.size());
+  for (size_t i = 0; i < stripes.size(); ++i) {
+    const uint32_t tag = extents_[i].extent.tag;
+    extents_[i].extent = stripes[i];
+    extents_[i].extent.tag = tag;
+  }
+  packed_ = true;
 }
 
 Pass Pass::Build(const Catalogue& catalogue, const Shape& shape, size_t extent_bytes) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -60,8 +61,13 @@ struct PassExtent {
   uint32_t product = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  io::Extent extent;
+  io::Extent extent;  // The rows as the checkpoint stores them, or the stripe that holds them.
 };
+
+// Rows that are coded together, one chunk of a stripe: eight at least, which the kernels take at a
+// time, and about 128 KiB, so that a product finds a decoded tile in the second cache. Part of the
+// format of packs: a stripe with other chunks is refused.
+uint32_t TileRows(const Product& product);
 
 // The weights of one step in order of use, the same for every step: what the weights side reads,
 // for ever. The order is topological: the input of an extent depends on earlier extents (and
@@ -74,6 +80,15 @@ class Pass {
   const std::vector<Product>& products() const { return products_; }
   const std::vector<PassExtent>& extents() const { return extents_; }
   const Product& ProductOf(const PassExtent& extent) const { return products_[extent.product]; }
+
+  // Bytes of an extent's rows as bf16, however they are stored.
+  size_t RawBytes(uint32_t extent) const {
+    return size_t{extents_[extent].rows} * ProductOf(extents_[extent]).matrix.cols * 2;
+  }
+
+  // The same pass over stripes: extent i is read from stripes[i] (their tags are kept).
+  void ReadFrom(std::span<const io::Extent> stripes);
+  bool packed() const { return packed_; }
 
   // The product of this role in this layer, or kNone.
   uint32_t Find(size_t layer, Role role) const { return index_[layer][static_cast<size_t>(role)]; }
@@ -90,6 +105,7 @@ class Pass {
   std::vector<PassExtent> extents_;
   std::vector<std::array<uint32_t, static_cast<size_t>(Role::kCount)>> index_;
   std::vector<uint32_t> layer_first_;
+  bool packed_ = false;
 };
 
 }  // namespace penstock::k3

@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 
 #include "io/read_now.h"
+#include "models/k3/weights/packed/stripe_decoder.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
 
 WeightStream::WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring,
-                           uint64_t depth)
+                           uint64_t depth, bool decoded)
     : pass_(pass),
       layers_(layers),
       reader_(reader),
       ring_(ring),
       depth_(depth),
+      decoded_(decoded),
       held_(pass.extents().size()),
       failed_(pass.extents().size()),
       admitted_(pass.extents().size()),
@@ -27,6 +29,25 @@ Status WeightStream::Pin(uint32_t end, std::byte* memory) {
     PENSTOCK_TRY(held_[i], io::ReadInto(reader_, extent, MutableBuffer(memory, bytes, nullptr)));
     memory += RoundUp(bytes, alignment);
   }
+  pinned_end_ = end;
+  cursor_ = end;
+  return {};
+}
+
+Status WeightStream::PinDecoded(uint32_t end, std::byte* memory, std::span<std::byte> staging,
+                                StripeDecoders& decoders) {
+  StripeDecoders::Lease decoder = decoders.Take();
+  for (uint32_t i = 0; i < end; ++i) {
+    const io::Extent& extent = pass_.extents()[i].extent;
+    MutableBuffer place(staging.data(), reader_.BufferBytes(extent), nullptr);
+    PENSTOCK_TRY(const BufferRef stored, io::ReadInto(reader_, extent, std::move(place)));
+    PENSTOCK_TRY_VOID(decoder->Begin(i, {stored.data(), stored.size()}));
+    const size_t bytes = pass_.RawBytes(i);
+    PENSTOCK_TRY_VOID(decoder->DecodeAll({memory, bytes}, ops::Store::kStreaming));
+    held_[i] = BufferRef(memory, bytes, nullptr);
+    memory += RoundUp(bytes, reader_.Alignment());
+  }
+  pinned_decoded_ = true;
   pinned_end_ = end;
   cursor_ = end;
   return {};
@@ -86,16 +107,26 @@ void WeightStream::Admit(const std::function<void(uint32_t)>& emit) {
 void WeightStream::Read(uint32_t extent, std::function<void()> done) {
   reader_.Read(pass_.extents()[extent].extent, std::move(admitted_[extent]), io::ReadClass::kTrunk,
                [this, extent, done = std::move(done)](Result<BufferRef> bytes) {
-                 if (bytes) {
-                   held_[extent] = std::move(bytes).value();
-                 } else {
-                   const Product& product = pass_.ProductOf(pass_.extents()[extent]);
-                   failed_[extent] = std::make_unique<Error>(std::move(bytes).error());
-                   failed_[extent]->where =
-                       fmt::format("layer {}, {}", product.layer, RoleName(product.role));
-                 }
+                 Keep(extent, std::move(bytes));
                  done();
                });
+}
+
+void WeightStream::Keep(uint32_t extent, Result<BufferRef> bytes) {
+  if (bytes) {
+    held_[extent] = std::move(bytes).value();
+    return;
+  }
+  const Product& product = pass_.ProductOf(pass_.extents()[extent]);
+  failed_[extent] = std::make_unique<Error>(std::move(bytes).error());
+  failed_[extent]->where = fmt::format("layer {}, {}", product.layer, RoleName(product.role));
+}
+
+std::optional<BufferRef> WeightStream::TakeStored(uint32_t extent) {
+  if (failed_[extent]) return std::nullopt;
+  BufferRef stored = std::move(held_[extent]);
+  held_[extent].reset();
+  return stored;
 }
 
 Result<BufferRef> WeightStream::Take(uint32_t extent) {

@@ -6,6 +6,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "io/reader.h"
@@ -14,6 +17,8 @@
 #include "runtime/memory/byte_ring.h"
 
 namespace penstock::k3 {
+
+class StripeDecoders;
 
 // The weights side: admits the extents of pass after pass into the ring, in order of use, while
 // they fit, ahead of the tokens and over the end of a step into the next one.
@@ -27,11 +32,18 @@ namespace penstock::k3 {
 class WeightStream {
  public:
   // `depth`: layers that may be in the ring, the one being computed counted; 0 for no bound.
-  WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring, uint64_t depth);
+  // `decoded`: stripes are decoded between Read and Take (DecodeQueue), not by the product.
+  WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring, uint64_t depth,
+               bool decoded = false);
 
-  // Reads the extents before `end` and holds them. Before the first Admit. `memory` takes each of
-  // them rounded out, at multiples of the alignment: MemoryPlan::pinned_bytes.
+  // Reads the extents before `end` and holds them as they are stored. Before the first Admit.
+  // `memory` takes each of them rounded out, at multiples of the alignment:
+  // MemoryPlan::pinned_bytes.
   Status Pin(uint32_t end, std::byte* memory);
+  // The same for a pass over stripes, which it decodes: `memory` takes their rows, `staging` one
+  // stripe rounded out.
+  Status PinDecoded(uint32_t end, std::byte* memory, std::span<std::byte> staging,
+                    StripeDecoders& decoders);
 
   // Calls emit(extent) for each extent that has got its place in the ring now.
   void Admit(const std::function<void(uint32_t)>& emit);
@@ -44,6 +56,15 @@ class WeightStream {
   // step before it may still end well.
   Result<BufferRef> Take(uint32_t extent);
   bool IsPinned(uint32_t extent) const { return extent < pinned_end_; }
+  // Whether Take gives the stripe as it is stored, for the product to decode, or the rows.
+  bool GivesStripe(uint32_t extent) const {
+    return pass_.packed() && !(IsPinned(extent) ? pinned_decoded_ : decoded_);
+  }
+
+  // For whoever decodes between Read and Take: the stored bytes, nothing where they could not be
+  // read; then the rows, or why there are none.
+  std::optional<BufferRef> TakeStored(uint32_t extent);
+  void PutDecoded(uint32_t extent, Result<BufferRef> rows) { Keep(extent, std::move(rows)); }
 
   void Allow(uint64_t step) { allowed_step_.store(step); }
   void Reach(uint64_t step, size_t layer) { reached_.store(step * (layers_ + 1) + layer); }
@@ -67,12 +88,15 @@ class WeightStream {
   bool MayAdmit(uint32_t extent);
   void NoteStop(Bound bound);
   void Count(uint32_t extent);
+  void Keep(uint32_t extent, Result<BufferRef> bytes);
 
   const Pass& pass_;
   const size_t layers_;
   io::Reader& reader_;
   ByteRing& ring_;
   const uint64_t depth_;
+  const bool decoded_;
+  bool pinned_decoded_ = false;
   uint32_t pinned_end_ = 0;
   std::vector<BufferRef> held_;                 // [extents] pinned, or arrived and not yet taken
   std::vector<std::unique_ptr<Error>> failed_;  // [extents] arrived without its bytes

@@ -199,6 +199,9 @@ TEST(FaultEngine, ANanInOneExpertIsUnsoundAndNamesLayerAndStep) {
 }
 
 TEST(Engine, AllocatesNothingMoreInAHundredSteps) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer's allocator does not count";
+#endif
   const auto engine = OpenTiny(100);
   const auto run = [&] {  // Fifty steps from the beginning: the same pages are filled each time.
     Sequence sequence(*engine);
@@ -209,13 +212,17 @@ TEST(Engine, AllocatesNothingMoreInAHundredSteps) {
   };
   run();
   run();
-  const size_t before = mallinfo2().uordblks;
-  run();
-  run();
-  const size_t after = mallinfo2().uordblks;
-  // TBB keeps freed tasks in pools, one a thread, whose fill moves by a few of them. What grows with
-  // the steps would show a hundredfold.
-  EXPECT_LE(after, before + 100 * 32);
+  // TBB keeps freed tasks in pools, one a thread, whose fill moves by some; what grows with the steps
+  // would show every time.
+  size_t least = ~size_t{0};
+  for (int time = 0; time < 3; ++time) {
+    const size_t before = mallinfo2().uordblks;
+    run();
+    run();
+    const size_t after = mallinfo2().uordblks;
+    least = std::min(least, after > before ? after - before : 0);
+  }
+  EXPECT_LE(least, 100u * 32);
 }
 
 // With one CPU oneTBB's own pool has no worker at all: a step that relied on it would never end.

@@ -11,12 +11,17 @@
 #include "models/k3/engine.h"
 #include "ops/kernels/kernels.h"
 #include "runtime/cpu/affinity.h"
-#include "tests/models/k3/tiny_model.h"
+#include "tests/models/k3/tiny_pack.h"
 
 namespace penstock::k3 {
 namespace {
 
 constexpr size_t kSteps = 5;
+#if defined(__SANITIZE_THREAD__)
+constexpr int kRuns = 24;  // Each takes twenty times as long.
+#else
+constexpr int kRuns = 60;
+#endif
 
 // The logits of the first steps of a fixed text, as bytes.
 std::vector<std::byte> LogitsOf(const PipelineOptions& options, const io::IoOptions& io_options,
@@ -59,7 +64,9 @@ struct Setting {
   std::string Text() const {
     std::ostringstream out;
     out << "ring " << pipeline.ring.bytes << " extent " << pipeline.extent.bytes << " cache "
-        << pipeline.expert_cache.bytes << " depth " << pipeline.depth << " pin " << pipeline.pin
+        << pipeline.expert_cache.bytes << " pack " << pipeline.pack << " decode " << pipeline.decode
+        << " pin-format " << pipeline.pin_format << " check " << pipeline.check << " cpus-decode "
+        << pipeline.cpus_decode << " depth " << pipeline.depth << " pin " << pipeline.pin
         << " threads " << pipeline.threads << " cpus " << pipeline.cpus_compute << " isa "
         << pipeline.isa << " engine " << io.ioengine << " iodepth " << io.iodepth << " bs "
         << io.bs.bytes << " direct " << io.direct << " pace " << io.pace << " fault " << io.fault;
@@ -67,9 +74,27 @@ struct Setting {
   }
 };
 
-Setting DrawSetting(Draw& draw, uint64_t least_ring, uint64_t slot_bytes, const CpuSet& cpus) {
+// Where the weights of the trunk come from, and the smallest ring for it.
+struct Trunk {
+  std::string pack;  // Empty: the checkpoint.
+  uint64_t least_ring = 0;
+};
+
+void DrawDecoding(Draw& draw, const CpuSet& cpus, PipelineOptions& pipeline) {
+  pipeline.decode = draw.Of<const char*>({"auto", "node", "fused"});
+  pipeline.pin_format = draw.Of<const char*>({"auto", "raw", "packed"});
+  pipeline.check = draw.Of<const char*>({"stored", "full"});
+  if (draw.Below(3) == 0) {
+    pipeline.cpus_decode = FormatCpuList({{cpus.cpus[draw.Below(cpus.size())]}});
+  }
+}
+
+Setting DrawSetting(Draw& draw, const Trunk& trunk, uint64_t slot_bytes, const CpuSet& cpus) {
+  const uint64_t least_ring = trunk.least_ring;
   Setting setting;
   PipelineOptions& pipeline = setting.pipeline;
+  pipeline.pack = trunk.pack;
+  if (!trunk.pack.empty()) DrawDecoding(draw, cpus, pipeline);
   pipeline.ring.bytes = draw.Coin() ? least_ring : least_ring + draw.Below(4 << 20);
   pipeline.expert_cache.bytes = draw.Coin() ? slot_bytes : slot_bytes * (1 + draw.Below(300));
   pipeline.depth = draw.Of<uint64_t>({0, 0, 1, 2, 5});
@@ -103,13 +128,26 @@ TEST(NumericIdentity, LogitsBytesDoNotDependOnAnySetting) {
   const std::vector<std::byte> expected = LogitsOf({}, {}, "defaults");
   ASSERT_FALSE(expected.empty());
   const CpuSet cpus = *AllowedCpus();
+  const PackFolder folder;
+  std::vector<Trunk> trunks(1);
+  for (const char* codec : {"chain", "huffman", "raw"}) {
+    trunks.push_back({folder.PackTiny(codec, draw.Of<uint64_t>({kMiB, 3 * kMiB, 64 * kMiB}))});
+  }
   // Sizes are rounded out to the alignment of the files, which is coarser through the page cache.
   io::IoOptions buffered;
   buffered.direct = "0";
-  const MemoryPlan plan = (*Engine::Open(kTiny, 1, {}, buffered, nullptr))->plan();
+  uint64_t slot_bytes = 0;
+  for (Trunk& trunk : trunks) {
+    PipelineOptions options;
+    options.pack = trunk.pack;
+    const auto engine = Engine::Open(kTiny, 1, options, buffered, nullptr);
+    ASSERT_TRUE(engine.has_value()) << engine.error().message;
+    trunk.least_ring = (*engine)->plan().largest_extent;
+    slot_bytes = (*engine)->plan().slot_bytes;
+  }
   const bool uring = IoUringWorks();
-  for (int run = 0; run < 40; ++run) {
-    Setting setting = DrawSetting(draw, plan.largest_extent, plan.slot_bytes, cpus);
+  for (int run = 0; run < kRuns; ++run) {
+    Setting setting = DrawSetting(draw, trunks[draw.Below(trunks.size())], slot_bytes, cpus);
     if (!uring && setting.io.ioengine == "io_uring") setting.io.ioengine = "pread";
     const std::string text = "run " + std::to_string(run) + ": " + setting.Text();
     const std::vector<std::byte> got = LogitsOf(setting.pipeline, setting.io, text);

@@ -32,6 +32,20 @@ TEST_F(RecordFileTest, HasItsNameOnlyWhenFinished) {
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
 }
 
+TEST_F(RecordFileTest, WhatIsDiscardedIsGoneAndWhatHasItsNameStays) {
+  auto file = RecordFile::Create(path, false);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->Append("one"));
+  file->Discard();
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  auto again = RecordFile::Create(path, false);
+  ASSERT_TRUE(again);
+  ASSERT_TRUE(again->Append("two"));
+  ASSERT_TRUE(again->Finish());
+  again->Discard();
+  EXPECT_EQ(*ReadSmallFile(path), "two");
+}
+
 TEST_F(RecordFileTest, IsRemovedWhenNothingWasWritten) {
   auto file = RecordFile::Create(path, false);
   ASSERT_TRUE(file->Finish());

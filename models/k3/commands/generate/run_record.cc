@@ -100,6 +100,7 @@ Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes) {
                         {"expert_misses", stats.expert_misses},
                         {"read_ahead_stops",
                          {{"ring", stats.stopped_by_ring}, {"depth", stats.stopped_by_depth}}},
+                        {"decode", {{"ns", stats.decode_ns}, {"bytes", stats.decoded_bytes}}},
                         {"stall_ns", stalls},
                         {"rss", rss_bytes}});
 }

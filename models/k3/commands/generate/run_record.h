@@ -7,7 +7,7 @@
 #include <string>
 
 #include "models/k3/commands/generate/options.h"
-#include "models/k3/pipeline.h"
+#include "models/k3/step/pipeline.h"
 #include "models/text/generate.h"
 #include "runtime/output/events.h"
 #include "runtime/output/file_out.h"
@@ -28,7 +28,8 @@ std::string FidelityLabel(const Shape& shape);
 // asked for.
 //   run_start  config, checkpoint_id, label, machine, version, prompt_ids
 //   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes, reads,
-//              expert_hits, expert_misses, read_ahead_stops{...}, stall_ns{...}, rss
+//              expert_hits, expert_misses, read_ahead_stops{...}, decode{ns, bytes}, stall_ns{...},
+//              rss
 //   token      id, text, pos
 //   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens
 // Every function answers the first failure to write (a full disk), which must end the run.

@@ -35,6 +35,8 @@ void RunTotals::Add(const text::StepRecord& step, const StepStats& stats) {
   expert_misses_ += stats.expert_misses;
   stopped_by_ring_ += stats.stopped_by_ring;
   stopped_by_depth_ += stats.stopped_by_depth;
+  decode_ns_ += stats.decode_ns;
+  decoded_bytes_ += stats.decoded_bytes;
   for (const auto& [name, ns] : stats.stall_ns) {
     const auto known = std::find_if(stall_ns_.begin(), stall_ns_.end(),
                                     [&](const auto& stall) { return stall.first == name; });
@@ -74,6 +76,7 @@ Json RunTotals::ToJson() const {
           {"expert_hits", expert_hits_},
           {"expert_misses", expert_misses_},
           {"read_ahead_stops", {{"ring", stopped_by_ring_}, {"depth", stopped_by_depth_}}},
+          {"decode", {{"ns", decode_ns_}, {"bytes", decoded_bytes_}}},
           {"stall_ns", stalls}};
 }
 
@@ -113,6 +116,13 @@ std::string RunTotals::Table(uint64_t peak_rss_bytes) const {
                          100 * Ratio(static_cast<double>(expert_hits_), uses)));
   out += Row("read-ahead stopped",
              fmt::format("{} times by --ring, {} by --depth", stopped_by_ring_, stopped_by_depth_));
+  if (decoded_bytes_ != 0) {
+    out += Row("decoded",
+               fmt::format("{} at {}/s a core, {:.3f} s of all cores", DescribeSize(decoded_bytes_),
+                           DescribeSize(static_cast<uint64_t>(
+                               Ratio(static_cast<double>(decoded_bytes_), Seconds(decode_ns_)))),
+                           Seconds(decode_ns_)));
+  }
   return out + StallLines() + Row("peak resident", DescribeSize(peak_rss_bytes));
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/k3/pipeline.h"
+#include "models/k3/step/pipeline.h"
 #include "models/text/generate.h"
 #include "runtime/options/options.h"
 
@@ -41,6 +41,7 @@ class RunTotals {
   uint64_t device_bytes_ = 0, reads_ = 0;
   uint64_t expert_hits_ = 0, expert_misses_ = 0;
   uint64_t stopped_by_ring_ = 0, stopped_by_depth_ = 0;
+  uint64_t decode_ns_ = 0, decoded_bytes_ = 0;
   std::vector<std::pair<std::string, uint64_t>> stall_ns_;
 };
 

@@ -14,7 +14,7 @@ TEST(Commands, HelpAndVersionGoToStdout) {
     EXPECT_FALSE(result.out.empty());
     EXPECT_TRUE(result.err.empty()) << result.err;
   }
-  for (const char* command : {"generate", "inspect", "synth", "config"}) {
+  for (const char* command : {"generate", "inspect", "synth", "bench", "config"}) {
     const ProcessResult result = RunPenstock({command, "--help"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_NE(result.out.find(command), std::string::npos);
@@ -29,6 +29,7 @@ TEST(Commands, UsageErrorsExitWithTwoAndPrintNothing) {
                                                        {"generate", "--iodpeth", "4"},
                                                        {"config", "extra"},
                                                        {"synth"},
+                                                       {"bench", "codek"},
                                                        {"inspect"},
                                                        {"inspect", "a", "b"}};
   for (const auto& arguments : wrong) {

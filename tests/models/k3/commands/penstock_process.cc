@@ -57,6 +57,11 @@ PenstockProcess::~PenstockProcess() {
 
 void PenstockProcess::Signal(int signal) const { ::kill(child_, signal); }
 
+std::string PenstockProcess::ErrSoFar() const {
+  const auto text = ReadSmallFile(folder_ + "/err");
+  return text ? *text : "";
+}
+
 ProcessResult PenstockProcess::Wait(std::chrono::seconds patience) {
   int status = 0;
   if (!Eventually([&] { return ::waitpid(child_, &status, WNOHANG) == child_; }, patience)) {

@@ -31,6 +31,8 @@ class PenstockProcess {
   PenstockProcess& operator=(const PenstockProcess&) = delete;
 
   void Signal(int signal) const;
+  // What it has written to stderr so far.
+  std::string ErrSoFar() const;
   // Ends it by force after `patience`, which then shows as exit code -9.
   ProcessResult Wait(std::chrono::seconds patience = std::chrono::seconds(120));
 

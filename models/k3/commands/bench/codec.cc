@@ -1,0 +1,90 @@
+#include "models/k3/commands/bench/codec.h"
+
+#include <atomic>
+#include <vector>
+
+#include "models/k3/bench/codec.h"
+#include "runtime/options/command_line.h"
+#include "runtime/process/signals.h"
+
+namespace penstock::k3 {
+namespace {
+
+const CommandLine kBenchCodec{
+    .name = "penstock bench codec",
+    .summary = "Measures how fast weights are decoded on one core, beside memcpy and zstd.",
+    .positional = "",
+    .examples = {"penstock bench codec", "penstock bench codec -m DIR --threads 2 --json",
+                 "penstock bench codec --codec chain,zstd --repetitions 25"}};
+
+// A request to stop is looked at between two runs; a slow one may take its time.
+constexpr Duration kGrace{10'000'000'000};
+
+struct OutputOptions {
+  bool json = false;
+
+  template <class Self, class V>
+  static void Visit(Self& c, V&& v) {
+    v("json", c.json, "The rows as JSON: an array of objects.");
+  }
+};
+
+// A progress line for each stage.
+class Stages {
+ public:
+  explicit Stages(Console& console) : console_(console) {}
+  ~Stages() { console_.EndProgress(); }
+
+  void Show(const BenchProgress& progress) {
+    if (progress.stage != stage_) {
+      console_.EndProgress();
+      stage_ = progress.stage;
+      console_.Say(stage_);
+      console_.StartProgress(std::string(progress.unit), progress.total);
+    }
+    console_.Advance(progress.done, "");
+  }
+
+ private:
+  Console& console_;
+  std::string stage_;
+};
+
+Result<std::vector<CodecRow>> Measure(Console& console, const CodecBenchOptions& options,
+                                      const std::atomic<bool>& stop) {
+  Stages stages(console);
+  return BenchCodec(options, {.notice = console.notice(), .progress = [&](const auto& progress) {
+                                stages.Show(progress);
+                                return !stop.load();
+                              }});
+}
+
+}  // namespace
+
+int RunBenchCodec(Console& console, std::span<const std::string> arguments) {
+  CodecBenchOptions options;
+  OutputOptions output;
+  OptionSet rows;
+  rows.Add("codec", options);
+  rows.Add("output", output);
+  const auto parsed = ParseCommandLine(kBenchCodec, arguments, rows);
+  if (!parsed) return console.Fail(parsed.error());
+  if (*parsed == Parsed::kHelp) {
+    const Status written = console.Write(FormatHelp(kBenchCodec, rows));
+    return written ? 0 : console.Fail(written.error());
+  }
+  std::atomic<bool> stop{false};
+  const auto signals =
+      StopSignals::Start({.on_stop = [&](int) { stop = true; }, .on_give_up = {}, .grace = kGrace});
+  if (!signals) return console.Fail(signals.error());
+  const auto measured = Measure(console, options, stop);
+  if (!measured) {
+    const int code = console.Fail(measured.error());
+    return (*signals)->received() != 0 ? 128 + (*signals)->received() : code;
+  }
+  const Status written =
+      console.Write(output.json ? CodecJson(*measured).dump(2) + "\n" : CodecTable(*measured));
+  return written ? 0 : console.Fail(written.error());
+}
+
+}  // namespace penstock::k3

@@ -1,0 +1,71 @@
+#include "models/k3/commands/entropy.h"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "runtime/options/options.h"
+#include "runtime/output/file_out.h"
+#include "runtime/process/signals.h"
+#include "runtime/size.h"
+
+namespace penstock::k3 {
+namespace {
+
+// A request to stop is seen between two reads.
+constexpr Duration kGrace{10'000'000'000};
+
+Result<EntropyCensus> Take(Console& console, const std::string& directory, EntropyRequest& request,
+                           const io::IoOptions& io, const std::atomic<bool>& stop) {
+  bool started = false;
+  request.progress = [&](uint64_t done, uint64_t total) {
+    if (!std::exchange(started, true)) console.StartProgress("MiB", total / kMiB);
+    console.Advance(done / kMiB, "");
+    return !stop.load();
+  };
+  auto census = TakeEntropyCensus(directory, request, io, console.notice());
+  console.EndProgress();
+  return census;
+}
+
+Status WriteResults(Console& console, const EntropyCensus& census, const EntropyOutput& output,
+                    std::optional<RecordFile>& page) {
+  if (page) {
+    PENSTOCK_TRY_VOID(page->Append(EntropyPage(census)));
+    PENSTOCK_TRY_VOID(page->Finish());
+  }
+  if (!output.json) return console.Write(EntropyTable(census));
+  return console.Write(EntropyJson(census).dump(2, ' ', false, Json::error_handler_t::replace) +
+                       "\n");
+}
+
+// The page's file is opened first: nobody reads for an hour to learn that it exists.
+Status Run(Console& console, const std::string& directory, EntropyRequest& request,
+           const EntropyOutput& output, const io::IoOptions& io, const std::atomic<bool>& stop) {
+  std::optional<RecordFile> page;
+  if (!output.html.empty()) {
+    PENSTOCK_TRY(page, RecordFile::Create(output.html, false));
+  }
+  const auto census = Take(console, directory, request, io, stop);
+  if (!census) {
+    if (page) static_cast<void>(page->Finish());  // Takes the empty file away.
+    return census.error();
+  }
+  return WriteResults(console, *census, output, page);
+}
+
+}  // namespace
+
+int RunEntropy(Console& console, const std::string& directory, EntropyRequest request,
+               const EntropyOutput& output, const io::IoOptions& io) {
+  std::atomic<bool> stop{false};
+  const auto signals =
+      StopSignals::Start({.on_stop = [&](int) { stop = true; }, .on_give_up = {}, .grace = kGrace});
+  if (!signals) return console.Fail(signals.error());
+  const Status done = Run(console, directory, request, output, io, stop);
+  if (done) return 0;
+  const int code = console.Fail(done.error());
+  return (*signals)->received() != 0 ? 128 + (*signals)->received() : code;
+}
+
+}  // namespace penstock::k3

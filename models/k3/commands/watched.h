@@ -1,0 +1,18 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "models/k3/commands/console.h"
+#include "models/k3/pack/pack.h"
+#include "runtime/process/signals.h"
+#include "runtime/result.h"
+
+namespace penstock::k3 {
+
+// Long work that shows how far it is and that SIGINT and SIGTERM stop in good order. Answers the exit
+// code; what the work says in the end is its own business.
+int RunWatched(Console& console, const std::function<Status(const PackWatch& watch)>& work);
+
+}  // namespace penstock::k3

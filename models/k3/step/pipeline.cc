@@ -1,0 +1,488 @@
+#include "models/k3/step/pipeline.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "models/k3/layers/kda.h"
+#include "models/k3/layers/mla.h"
+#include "models/k3/layers/moe.h"
+#include "models/k3/layers/operands.h"
+#include "models/k3/layers/residual.h"
+
+namespace penstock::k3 {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{1} << 20;  // Weights of one product message.
+constexpr size_t kWide = 0;                      // As many bodies as the arena has threads.
+constexpr size_t kSerial = 1;
+
+// A body that cannot fail, as a body that can.
+template <void (*body)(Context&)>
+Status Always(Context& context) {
+  body(context);
+  return {};
+}
+
+Status MixSublayer(Context& context) {
+  if (context.layer == context.shape.layers) {
+    MixBeforeHead(context);
+  } else if (context.phase == Phase::kAttention) {
+    MixBeforeAttention(context);
+  } else {
+    MixBeforeMlp(context);
+  }
+  return {};
+}
+
+Status ActivateLayer(Context& context) {
+  const bool moe = context.shape.IsMoe(context.layer);
+  ActivateMlp(context, moe ? context.shape.shared_width() : context.shape.dense_width);
+  return {};
+}
+
+Status CombineSublayer(Context& context) {
+  if (context.phase == Phase::kMlp && context.shape.IsMoe(context.layer)) AddShared(context);
+  return Combine(context);
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const Services& services)
+    : s_(services),
+      context_(services.context),
+      flow_(services.pass, services.context.shape),
+      meeting_(services.pass, services.stream, kBlockBytes),
+      meter_(services.stream, services.experts, services.decoders),
+      graph_(services.arena),
+      admit_(graph_, "admit", kSerial, [this](Wake, auto& out) { Admit(out); }),
+      read_(graph_, "read", [this](const Extent& extent, auto reply) { Read(extent, reply); }),
+      meet_(graph_, "meet", kSerial, [this](const Arrival& a, auto& out) { Meet(a, out); }),
+      product_(graph_, "product", kWide, [this](const Block& b, auto& out) { Multiply(b, out); }),
+      attend_(graph_, "attend", kWide, [this](const Block& b, auto& out) { Attend(b, out); }),
+      embed_row_(graph_, "embed", [this](const Token& t, auto reply) { ReadRow(t, reply); }),
+      advance_(graph_, "advance", kSerial, [this](const Done& d, auto& out) { Advance(d, out); }),
+      mix_(Small("mix", Event::kMixed, MixSublayer)),
+      kda_(graph_, "kda", kWide, [this](const Heads& heads, auto& out) { RunHeads(heads, out); }),
+      norm_query_(Small("norm query", Event::kQueryNormed, Always<NormQuery>)),
+      append_latent_(Small("append latent", Event::kLatentAppended, AppendLatent)),
+      gate_(Small("gate", Event::kGated, Always<GateAttended>)),
+      activate_(Small("activate", Event::kActivated, ActivateLayer)),
+      choose_(Small("choose experts", Event::kChosen, ChooseExperts)),
+      prepare_latent_(Small("prepare latent", Event::kLatentPrepared, Always<PrepareLatent>)),
+      credits_(graph_, "cache slots", services.experts.slots()),
+      fetch_(graph_, "fetch expert", [this](const Wanted& w, auto reply) { Fetch(w, reply); }),
+      expert_(graph_, "expert", kWide, [this](const ReadyExpert& e, auto& out) { Apply(e, out); }),
+      gather_(Small("gather", Event::kGathered, Always<GatherExperts>)),
+      combine_(Small("combine", Event::kCombined, CombineSublayer)),
+      commit_(graph_, "commit", kSerial, [this](Go, auto&) { Commit(); }) {
+  Connect();
+  s_.ring.OnFree([this] { WakeAdmission(); });
+  s_.experts.OnRelease([this] { credits_.Return(); });
+  WakeAdmission();
+}
+
+void Pipeline::Connect() {
+  graph::Connect(admit_, read_, "place in the ring");
+  if (s_.decode != nullptr) {
+    decode_.emplace(graph_, "decode", [this](const Arrival& a, auto reply) { Decode(a, reply); });
+    graph::Connect(read_, *decode_, "stripe");
+    graph::Connect(*decode_, meet_, "extent");
+  } else {
+    graph::Connect(read_, meet_, "extent");
+  }
+  graph::Connect<0>(meet_, product_, "row blocks");
+  graph::Connect<1>(meet_, attend_, "rows of kv_b");
+  graph::Connect<2>(meet_, expert_, "expert and its input");
+  graph::Connect(embed_row_, advance_, "row");
+  graph::Connect<kToMeet>(advance_, meet_, "input ready");
+  graph::Connect<kToMix>(advance_, mix_);
+  graph::Connect<kToKda>(advance_, kda_, "heads");
+  graph::Connect<kToNormQuery>(advance_, norm_query_);
+  graph::Connect<kToAppend>(advance_, append_latent_);
+  graph::Connect<kToGate>(advance_, gate_);
+  graph::Connect<kToActivate>(advance_, activate_);
+  graph::Connect<kToChoose>(advance_, choose_);
+  graph::Connect<kToPrepare>(advance_, prepare_latent_);
+  graph::Connect<kToCredits>(advance_, credits_, "wanted");
+  graph::Connect(credits_, fetch_);
+  graph::Connect(fetch_, meet_, "expert");
+  graph::Connect<kToGather>(advance_, gather_);
+  graph::Connect<kToCombine>(advance_, combine_);
+  graph::Connect<kToCommit>(advance_, commit_, "logits");
+  for (BlockStage* stage : {&product_, &attend_}) graph::Connect(*stage, advance_, "done");
+  graph::Connect(kda_, advance_, "done");
+  graph::Connect(expert_, advance_, "done");
+  for (SmallStage* stage : {&mix_, &norm_query_, &append_latent_, &gate_, &activate_, &choose_,
+                            &prepare_latent_, &gather_, &combine_}) {
+    graph::Connect(*stage, advance_, "done");
+  }
+}
+
+Pipeline::SmallStage Pipeline::Small(const char* name, Event event, Status (*body)(Context&)) {
+  return SmallStage(graph_, name, kSerial, [this, event, body](Go, SmallStage::Outputs& out) {
+    if (Over()) return;
+    idle_.Enter(kOnGraph);
+    const Status status = body(context_);
+    idle_.Leave();
+    if (!Failed(status)) out.Put<0>(Done{event, 0, 0});
+  });
+}
+
+Pipeline::~Pipeline() {
+  PauseWeights();
+  graph_.outcome().Fail(Cancelled("the pipeline is shut down"));
+  // Every reply comes, and nothing runs on an I/O thread any more: only then may the graph go, and
+  // before it the ring's and the cache's way back into it is used for the last time.
+  s_.reader.Stop();
+  graph_.WaitIdle();
+  meeting_.Reset();
+  s_.stream.Drop();
+  graph_.WaitIdle();
+  s_.ring.OnFree({});
+  if (s_.decoded_ring != nullptr) s_.decoded_ring->OnFree({});
+  s_.experts.OnRelease({});
+}
+
+bool Pipeline::Failed(const Status& status) {
+  if (status) return false;
+  graph_.outcome().Fail(status.error());
+  return true;
+}
+
+// --- weights ---
+
+void Pipeline::WakeAdmission() {
+  if (!wake_pending_.exchange(true)) admit_.Put(Wake{});
+}
+
+void Pipeline::Admit(AdmitStage::Outputs& out) {
+  wake_pending_.store(false);
+  s_.stream.Admit([&out](uint32_t extent) { out.Put<0>(Extent{extent}); });
+}
+
+void Pipeline::Read(const Extent& extent, graph::Reply<Arrival> reply) {
+  s_.stream.Read(extent.number, [number = extent.number, reply] {
+    Arrival arrival;
+    arrival.number = number;
+    reply(arrival);
+  });
+}
+
+void Pipeline::Decode(const Arrival& stripe, graph::Reply<Arrival> reply) {
+  s_.decode->Decode(stripe.number, [stripe, reply] { reply(stripe); });
+}
+
+// Nothing more is admitted, and what waits to be decoded is answered.
+void Pipeline::PauseWeights() {
+  s_.stream.Pause(true);
+  if (s_.decode != nullptr) s_.decode->Pause();
+}
+
+void Pipeline::Fetch(const Wanted& wanted, graph::Reply<Arrival> reply) {
+  Arrival arrival;
+  arrival.kind = Arrival::Kind::kExpert;
+  arrival.expert.visit = Visit(wanted.attempt, wanted.layer);
+  arrival.expert.rank = wanted.rank;
+  // Left over from a step that has ended: nothing is read, no slot is taken.
+  if (Over() || wanted.attempt != attempt_.load()) {
+    credits_.Return();
+    arrival.failed = true;
+    return reply(std::move(arrival));
+  }
+  s_.experts.Demand(wanted.layer, wanted.expert,
+                    [this, arrival, reply](Result<ExpertWeights> weights) mutable {
+                      if (weights) {
+                        arrival.expert.weights = std::move(weights).value();
+                      } else {
+                        arrival.failed = true;
+                        graph_.outcome().Fail(weights.error());
+                      }
+                      reply(std::move(arrival));
+                    });
+}
+
+void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
+  if (arrival.failed) return;
+  met_blocks_.clear();
+  met_experts_.clear();
+  Status status;
+  switch (arrival.kind) {
+    case Arrival::Kind::kExtent:
+      status = meeting_.Arrived(arrival.number, met_blocks_);
+      break;
+    case Arrival::Kind::kProductInput:
+      status = meeting_.InputReady(arrival.number, met_blocks_);
+      break;
+    case Arrival::Kind::kExpert:
+      meeting_.Arrived(arrival.expert, met_experts_);
+      break;
+    case Arrival::Kind::kExpertInput:
+      meeting_.LatentReady(arrival.expert.visit, met_experts_);
+      break;
+  }
+  Failed(status);
+  for (const Block& block : met_blocks_) {
+    const Product& product = s_.pass.ProductOf(s_.pass.extents()[block.extent]);
+    if (product.role == Role::kMlaKvB) {
+      out.Put<1>(block);
+    } else {
+      out.Put<0>(block);
+    }
+  }
+  for (const ReadyExpert& expert : met_experts_) out.Put<2>(expert);
+  met_blocks_.clear();  // The scratch must not hold references.
+  met_experts_.clear();
+}
+
+// --- arithmetic ---
+
+void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
+  if (Over()) return;
+  const PassExtent& extent = s_.pass.extents()[block.extent];
+  const Product& product = s_.pass.ProductOf(extent);
+  idle_.Enter(kOnTrunk);
+  const size_t cols = product.matrix.cols;
+  const float* const x = InputOf(context_, product.role);
+  float* const y = OutputOf(context_, product.role);
+  const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
+    context_.kernels.matvec_bf16(rows, count, cols, x, cols, 1, y + first_row, product.matrix.rows);
+  });
+  idle_.Leave();
+  if (!Failed(done)) out.Put<0>(Done{Event::kMultiplied, extent.product, block.rows});
+}
+
+void Pipeline::Attend(const Block& block, BlockStage::Outputs& out) {
+  if (Over()) return;
+  idle_.Enter(kOnTrunk);
+  const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
+    AttendLatent(context_, rows, first_row, count);
+  });
+  idle_.Leave();
+  if (Failed(done)) return;
+  out.Put<0>(Done{Event::kMultiplied, s_.pass.extents()[block.extent].product, block.rows});
+}
+
+// The block's rows as bf16: all of them, or tile by tile as they are decoded.
+Status Pipeline::ForRows(const Block& block,
+                         const std::function<void(const uint16_t*, size_t, size_t)>& work) {
+  if (block.tiles == 0) {
+    work(reinterpret_cast<const uint16_t*>(block.weights.data()), block.first_row, block.rows);
+    return {};
+  }
+  const size_t row_bytes =
+      size_t{s_.pass.ProductOf(s_.pass.extents()[block.extent]).matrix.cols} * 2;
+  StripeDecoders::Lease decoder = s_.decoders->Take();
+  PENSTOCK_TRY_VOID(decoder->Begin(block.extent, {block.weights.data(), block.weights.size()}));
+  size_t row = block.first_row;
+  for (size_t i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
+    const uint64_t start = NowNs(Clock::kWall);
+    PENSTOCK_TRY(const std::span<const std::byte> tile, decoder->Tile(i));
+    s_.decoders->Count(NowNs(Clock::kWall) - start, tile.size());
+    work(reinterpret_cast<const uint16_t*>(tile.data()), row, tile.size() / row_bytes);
+    row += tile.size() / row_bytes;
+  }
+  return {};
+}
+
+void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out) {
+  if (Over()) return;
+  idle_.Enter(kOnGraph);
+  for (uint32_t head = heads.first; head < heads.first + heads.count; ++head) {
+    KdaHead(context_, head);
+  }
+  idle_.Leave();
+  out.Put<0>(Done{Event::kKdaHeads, 0, heads.count});
+}
+
+void Pipeline::Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out) {
+  if (Over()) return;
+  idle_.Enter(kOnExpert);
+  ApplyExpert(context_, expert.weights.view, expert.rank);
+  idle_.Leave();
+  out.Put<0>(Done{Event::kExpertApplied, 0, 0});
+}
+
+void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
+  const size_t row_bytes = size_t{s_.embed.cols} * 2;
+  const io::Extent row{s_.embed.extent.file, s_.embed.extent.offset + token.id * row_bytes,
+                       row_bytes, 0};
+  const size_t bytes = s_.reader.BufferBytes(row);
+  embed_ = {row_bytes, bytes, 1};
+  auto block = s_.embed_rows.Allocate();
+  if (!block) {
+    graph_.outcome().Fail(penstock::Failed("the embedding row of an earlier step is still held"));
+    return reply(Done{Event::kEmbedded, kNone, 0});
+  }
+  MutableBuffer place = block->TakeFront(bytes);
+  block.reset();  // The block is free again when the read's reference drops, not this one.
+  s_.reader.Read(row, std::move(place), io::ReadClass::kDemanded,
+                 [this, reply](Result<BufferRef> result) {
+                   Done done{Event::kEmbedded, 0, 0};
+                   if (!result) {
+                     graph_.outcome().Fail(result.error());
+                     done.index = kNone;
+                   } else {
+                     const BufferRef bits = std::move(*result);
+                     idle_.Enter(kOnEmbed);
+                     context_.kernels.widen_bf16(reinterpret_cast<const uint16_t*>(bits.data()),
+                                                 s_.embed.cols, context_.act.acc);
+                     idle_.Leave();
+                   }
+                   reply(done);
+                 });
+}
+
+// --- what becomes possible ---
+
+void Pipeline::Advance(const Done& done, AdvanceStage::Outputs& out) {
+  if (Over() || done.index == kNone) return;
+  next_.clear();
+  flow_.Advance(done, next_);
+  if (done.event == Event::kKdaHeads && !next_.empty()) EndKda(context_);
+  if (done.event == Event::kEmbedded || flow_.layer() != context_.layer) EnterLayer();
+  context_.phase = flow_.phase();
+  for (const Next& next : next_) Dispatch(next, out);
+}
+
+void Pipeline::EnterLayer() {
+  context_.layer = flow_.layer();
+  context_.kda_ordinal = context_.mla_ordinal = 0;
+  for (size_t layer = 0; layer < context_.layer; ++layer) {
+    ++(context_.shape.IsKda(layer) ? context_.kda_ordinal : context_.mla_ordinal);
+  }
+  s_.stream.Reach(context_.step, context_.layer);
+  WakeAdmission();
+}
+
+void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
+  Arrival arrival;
+  switch (next.action) {
+    case Action::kMultiply:
+      arrival.kind = Arrival::Kind::kProductInput;
+      arrival.number = next.index;
+      return out.Put<kToMeet>(arrival);
+    case Action::kApplyExperts:
+      arrival.kind = Arrival::Kind::kExpertInput;
+      arrival.expert.visit = Visit(context_.attempt, context_.layer);
+      return out.Put<kToMeet>(arrival);
+    case Action::kWantExpert:
+      return out.Put<kToCredits>(Wanted{context_.attempt, static_cast<uint32_t>(context_.layer),
+                                        next.index, context_.act.chosen[next.index]});
+    case Action::kKda:
+      return SendHeads(out);
+    case Action::kMix:
+      return out.Put<kToMix>(Go{});
+    case Action::kNormQuery:
+      return out.Put<kToNormQuery>(Go{});
+    case Action::kAppendLatent:
+      return out.Put<kToAppend>(Go{});
+    case Action::kGate:
+      return out.Put<kToGate>(Go{});
+    case Action::kActivate:
+      return out.Put<kToActivate>(Go{});
+    case Action::kChoose:
+      return out.Put<kToChoose>(Go{});
+    case Action::kPrepare:
+      return out.Put<kToPrepare>(Go{});
+    case Action::kGather:
+      return out.Put<kToGather>(Go{});
+    case Action::kCombine:
+      return out.Put<kToCombine>(Go{});
+    case Action::kCommit:
+      return out.Put<kToCommit>(Go{});
+  }
+}
+
+// Heads in pieces: enough of them that no thread waits long for the last one.
+void Pipeline::SendHeads(AdvanceStage::Outputs& out) {
+  if (Failed(BeginKda(context_))) return;
+  const auto heads = static_cast<uint32_t>(context_.shape.kda_heads);
+  const uint32_t each =
+      std::max<uint32_t>(1, heads / (4 * static_cast<uint32_t>(s_.arena.threads())));
+  for (uint32_t head = 0; head < heads; head += each) {
+    out.Put<kToKda>(Heads{head, std::min(each, heads - head)});
+  }
+}
+
+void Pipeline::Commit() {
+  if (Over()) return;
+  if (!context_.kernels.all_finite(context_.act.logits, context_.shape.vocab)) {
+    const std::string where = "the head, step " + std::to_string(context_.step);
+    return graph_.outcome().Fail(Unsound("the logits of " + where + " are not finite", where));
+  }
+  graph_.outcome().Finish();
+}
+
+// --- a step ---
+
+void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
+  auto next = std::make_shared<SequenceState>(*before);
+  next->consumed = before->consumed + 1;
+  context_.before = std::move(before);
+  context_.next = std::move(next);
+  attempt_.store(++context_.attempt);
+  context_.residual_blocks = 0;
+  context_.acc_empty = false;
+  context_.layer = 0;
+  context_.phase = Phase::kAttention;
+  flow_.Begin();
+  meter_.Begin();
+  idle_.Begin();
+}
+
+// After a step that did not end well: once nothing is in flight, what it left goes, and the weights
+// begin again with the first extent.
+void Pipeline::Recover() {
+  PauseWeights();
+  graph_.WaitIdle();
+  // Gives back bytes of the ring, and the slots of experts that wait with their credits: demands
+  // that queued for those come through now and find the step over, and admission finds itself
+  // paused.
+  meeting_.Reset();
+  s_.stream.Drop();
+  graph_.WaitIdle();
+  context_.kda_block = MutableBuffer();
+  s_.stream.Restart(context_.step);
+  if (s_.decode != nullptr) s_.decode->Restart();
+  s_.stream.Pause(false);
+  recover_ = false;
+}
+
+Result<std::shared_ptr<const SequenceState>> Pipeline::Step(
+    std::shared_ptr<const SequenceState> before, text::TokenId token) {
+  if (recover_) Recover();
+  BeginStep(std::move(before));
+  graph_.outcome().Begin();
+  if (cancel_.exchange(false)) graph_.outcome().Fail(Cancelled("cancelled"));
+  s_.stream.Reach(context_.step, 0);
+  s_.stream.Allow(context_.step + (more_.load() ? 1 : 0));
+  WakeAdmission();
+  embed_row_.Put(Token{token});
+  const Status status = graph_.outcome().Wait();
+  if (!status) {
+    cancel_.store(false);
+    recover_ = true;
+    return status.error();
+  }
+  TakeStats();
+  std::shared_ptr<const SequenceState> after = std::move(context_.next);
+  context_.before.reset();
+  ++context_.step;
+  return after;
+}
+
+void Pipeline::Cancel() {
+  cancel_.store(true);
+  if (Over()) return;
+  graph_.outcome().Fail(Cancelled("cancelled"));
+}
+
+void Pipeline::TakeStats() {
+  stats_ = meter_.Take(context_.step, embed_);
+  stats_.stall_ns = {{"embed", idle_.idle_ns(kOnEmbed)},
+                     {"trunk", idle_.idle_ns(kOnTrunk)},
+                     {"expert", idle_.idle_ns(kOnExpert)},
+                     {"graph", idle_.idle_ns(kOnGraph)}};
+}
+
+}  // namespace penstock::k3

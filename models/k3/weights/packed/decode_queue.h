@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "graph/arena.h"
+#include "models/k3/weights/packed/stripe_decoder.h"
+#include "models/k3/weights/pass.h"
+#include "models/k3/weights/stream.h"
+#include "runtime/memory/byte_ring.h"
+
+namespace penstock::k3 {
+
+// The decode node: stripes that have arrived are decoded whole, several at a time, on the workers of
+// an arena of their own, into a ring of decoded bytes.
+//
+// Invariant: places in the ring are given in order of use, whatever order stripes arrive in, so that
+// a ring of the largest decoded extent is enough: the stripe that is needed next is never behind
+// one that is not. A stripe's stored bytes are dropped when it is decoded.
+// Threads: any.
+class DecodeQueue {
+ public:
+  // `begin`: the first extent of a pass that streams.
+  DecodeQueue(const Pass& pass, WeightStream& stream, ByteRing& ring, StripeDecoders& decoders,
+              graph::Arena& arena, uint32_t begin);
+
+  // Decodes extent `number`, which the stream holds as it is stored or has failed to read; the
+  // stream then holds the result or the error. `done` is called once, on a worker of the arena or,
+  // while paused, at once: then nothing is decoded.
+  void Decode(uint32_t number, std::function<void()> done);
+
+  // While paused everything that waits is answered, and nothing begins. Restart forgets where the
+  // pass was, when nothing is in flight, and ends the pause.
+  void Pause();
+  void Restart();
+
+ private:
+  void Pump();
+  void Run(uint32_t number);
+  void Unpack(uint32_t number, BufferRef stored);
+
+  const Pass& pass_;
+  WeightStream& stream_;
+  ByteRing& ring_;
+  StripeDecoders& decoders_;
+  graph::Arena& arena_;
+  const uint32_t begin_;
+
+  std::mutex mutex_;
+  bool paused_ = false;
+  uint32_t next_;                            // In order of use.
+  std::vector<std::function<void()>> done_;  // [extents] of stripes that wait or are decoded now.
+  std::vector<bool> waiting_;                // [extents]
+  std::vector<MutableBuffer> places_;        // [extents] of stripes that are decoded now.
+};
+
+}  // namespace penstock::k3
