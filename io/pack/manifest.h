@@ -38,6 +38,7 @@ struct Stripe {
   uint64_t stored_bytes = 0;  // Without the zeros behind it.
   uint64_t stored_sum = 0;    // Of the front.
   uint64_t raw_sum = 0;
+  PlannedStripe planned() const { return {tensor, first, elements}; }
   // Up to where the next stripe begins.
   uint64_t padded_bytes() const { return RoundUp(stored_bytes, kStripeAlignment); }
   friend bool operator==(const Stripe&, const Stripe&) = default;

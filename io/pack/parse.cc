@@ -66,7 +66,7 @@ Status CheckStripes(PackManifest& manifest, std::string_view file) {
   uint64_t at = 0;
   for (size_t i = 0; i < manifest.stripes.size(); ++i) {
     Stripe& stripe = manifest.stripes[i];
-    PENSTOCK_TRY_VOID(cover.Next({stripe.tensor, stripe.first, stripe.elements}));
+    PENSTOCK_TRY_VOID(cover.Next(stripe.planned()));
     const uint8_t element = manifest.tensors[stripe.tensor].element;
     stripe.raw_bytes = stripe.elements * ElementWidth(element);
     const auto bad = [&](std::string_view what) {

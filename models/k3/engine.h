@@ -54,7 +54,6 @@ class Engine : public text::TextModel {
 
   // One line: engine, kernels, threads, ring and cache.
   std::string Describe() const;
-  bool decode_nodes() const { return decode_nodes_; }
 
  private:
   Engine() = default;

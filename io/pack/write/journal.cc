@@ -49,9 +49,8 @@ bool Continues(const Journal& journal, const Stripe& stripe) {
   const uint64_t offset = journal.stripes.empty() ? 0
                                                   : journal.stripes.back().offset +
                                                         journal.stripes.back().padded_bytes();
-  return journal.plan[journal.stripes.size()] ==
-             PlannedStripe{stripe.tensor, stripe.first, stripe.elements} &&
-         stripe.offset == offset && stripe.stored_bytes <= kMaxStripeStoredBytes;
+  return journal.plan[journal.stripes.size()] == stripe.planned() && stripe.offset == offset &&
+         stripe.stored_bytes <= kMaxStripeStoredBytes;
 }
 
 void AppendPlan(const std::vector<PlannedStripe>& plan, std::string& out) {

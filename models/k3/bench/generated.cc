@@ -2,33 +2,26 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <numbers>
 #include <thread>
 #include <vector>
 
+#include "models/k3/synth/numbers.h"
+
 namespace penstock::k3 {
 namespace {
-
-constexpr uint64_t kGamma = 0x9e3779b97f4a7c15;
-
-uint64_t Mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
 
 struct Pair {
   double a, b;
 };
 
-// The random numbers of one row: SplitMix64 (Steele, Lea, Flood 2014) from a state of its own.
+// The random numbers of one row, from a state of its own.
 class Draws {
  public:
-  Draws(uint64_t seed, uint64_t row) : state_(Mix(Mix(seed + kGamma) + row)) {}
+  Draws(uint64_t seed, uint64_t row) : state_(SplitMix(SplitMix(seed + kSplitMixStep) + row)) {}
 
-  uint64_t Next() { return Mix(state_ += kGamma); }
+  uint64_t Next() { return SplitMix(state_ += kSplitMixStep); }
   // In (0, 1).
   double Uniform() { return (static_cast<double>(Next() >> 12) + 0.5) * 0x1p-52; }
   // Two independent normal numbers (Box and Muller 1958).
@@ -49,10 +42,7 @@ class Draws {
   uint64_t state_;
 };
 
-uint16_t Bf16(double value) {
-  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
+uint16_t Bf16(double value) { return RoundToBf16(static_cast<float>(value)); }
 
 void FillRow(uint64_t seed, uint64_t row, std::span<uint16_t> out) {
   Draws draws(seed, row);

@@ -7,6 +7,7 @@
 #include "runtime/output/file_out.h"
 
 namespace penstock::k3 {
+
 Console::Console() : out_terminal_(::isatty(1) == 1), error_terminal_(::isatty(2) == 1) {}
 
 Status Console::Write(std::string_view text) { return WriteAll(1, text, "the standard output"); }

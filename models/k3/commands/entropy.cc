@@ -1,27 +1,23 @@
 #include "models/k3/commands/entropy.h"
 
-#include <atomic>
 #include <optional>
 #include <utility>
 
 #include "runtime/options/options.h"
 #include "runtime/output/file_out.h"
-#include "runtime/process/signals.h"
+#include "runtime/process/stop_request.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
 
-// A request to stop is seen between two reads.
-constexpr Duration kGrace{10'000'000'000};
-
 Result<EntropyCensus> Take(Console& console, const std::string& directory, EntropyRequest& request,
-                           const io::IoOptions& io, const std::atomic<bool>& stop) {
+                           const io::IoOptions& io, const StopRequest& stop) {
   bool started = false;
   request.progress = [&](uint64_t done, uint64_t total) {
     if (!std::exchange(started, true)) console.StartProgress("MiB", total / kMiB);
     console.Advance(done / kMiB, "");
-    return !stop.load();
+    return !stop.requested();
   };
   auto census = TakeEntropyCensus(directory, request, io, console.notice());
   console.EndProgress();
@@ -41,7 +37,7 @@ Status WriteResults(Console& console, const EntropyCensus& census, const Entropy
 
 // The page's file is opened first: nobody reads for an hour to learn that it exists.
 Status Run(Console& console, const std::string& directory, EntropyRequest& request,
-           const EntropyOutput& output, const io::IoOptions& io, const std::atomic<bool>& stop) {
+           const EntropyOutput& output, const io::IoOptions& io, const StopRequest& stop) {
   std::optional<RecordFile> page;
   if (!output.html.empty()) {
     PENSTOCK_TRY(page, RecordFile::Create(output.html, false));
@@ -58,14 +54,11 @@ Status Run(Console& console, const std::string& directory, EntropyRequest& reque
 
 int RunEntropy(Console& console, const std::string& directory, EntropyRequest request,
                const EntropyOutput& output, const io::IoOptions& io) {
-  std::atomic<bool> stop{false};
-  const auto signals =
-      StopSignals::Start({.on_stop = [&](int) { stop = true; }, .on_give_up = {}, .grace = kGrace});
-  if (!signals) return console.Fail(signals.error());
+  StopRequest stop;
+  if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
   const Status done = Run(console, directory, request, output, io, stop);
   if (done) return 0;
-  const int code = console.Fail(done.error());
-  return (*signals)->received() != 0 ? 128 + (*signals)->received() : code;
+  return stop.ExitCode(console.Fail(done.error()));
 }
 
 }  // namespace penstock::k3

@@ -1,12 +1,10 @@
 #include "models/k3/commands/synth.h"
 
-#include <atomic>
-
 #include <fmt/format.h>
 
 #include "models/k3/synth/synth.h"
 #include "runtime/options/command_line.h"
-#include "runtime/process/signals.h"
+#include "runtime/process/stop_request.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
@@ -19,15 +17,12 @@ const CommandLine kSynth{
     .examples = {"penstock synth -o wide --layers 13 --hidden 512 --experts 64 --seed 7",
                  "penstock inspect wide"}};
 
-// Writing checks for a request to stop between two tensors; a large one may take its time.
-constexpr Duration kGrace{10'000'000'000};
-
 Result<SynthResult> WriteCheckpoint(Console& console, const SynthOptions& options,
-                                    const std::atomic<bool>& stop) {
+                                    const StopRequest& stop) {
   console.StartProgress("MiB", 0);
   auto result = Synthesize(options, [&](uint64_t done, uint64_t total) {
     console.Advance(done / kMiB, "of " + DescribeSize(total));
-    return !stop.load();
+    return !stop.requested();
   });
   console.EndProgress();
   return result;
@@ -46,15 +41,10 @@ int RunSynth(Console& console, std::span<const std::string> arguments) {
     return written ? 0 : console.Fail(written.error());
   }
   if (options.out.empty()) return console.Fail(Refused("expected a directory to write: -o DIR"));
-  std::atomic<bool> stop{false};
-  const auto signals =
-      StopSignals::Start({.on_stop = [&](int) { stop = true; }, .on_give_up = {}, .grace = kGrace});
-  if (!signals) return console.Fail(signals.error());
+  StopRequest stop;
+  if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
   const auto result = WriteCheckpoint(console, options, stop);
-  if (!result) {
-    const int code = console.Fail(result.error());
-    return (*signals)->received() != 0 ? 128 + (*signals)->received() : code;
-  }
+  if (!result) return stop.ExitCode(console.Fail(result.error()));
   console.Say(fmt::format("{}: {} tensors, {} in {} shards", options.out, result->tensors,
                           DescribeSize(result->bytes), result->files));
   return 0;

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <memory>
 
 #include "models/k3/commands/console.h"
 #include "models/k3/pack/pack.h"
-#include "runtime/process/signals.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {

@@ -6,10 +6,10 @@
 
 #include "io/file.h"
 #include "io/options.h"
-#include "models/k3/pack/decoder.h"
 #include "models/k3/pack/pack.h"
 #include "models/k3/pack/stripe_flow.h"
 #include "models/k3/pack/threads.h"
+#include "models/k3/weights/packed/stripe_reader.h"
 #include "ops/codec/choose.h"
 #include "runtime/output/file_out.h"
 
@@ -21,14 +21,16 @@ class DecodeJob : public StripeJob {
   DecodeJob(const io::Pack& pack, const ops::CodecKernels& kernels, size_t slots, RecordFile& file,
             const PackWatch& watch)
       : pack_(pack), file_(file), watch_(watch), raw_(slots) {
-    for (size_t i = 0; i < slots; ++i) decoders_.emplace_back(pack.manifest(), kernels);
+    for (size_t i = 0; i < slots; ++i) {
+      decoders_.emplace_back(pack.manifest(), kernels, StripeCheck::kFull);
+    }
   }
 
   std::vector<io::Extent> Reads(size_t i) const override { return {pack_.extent(i, 0)}; }
 
   Status Work(size_t i, size_t slot, std::span<const BufferRef> bytes) override {
     raw_[slot].resize(pack_.manifest().stripes[i].raw_bytes);
-    return decoders_[slot].Decode({bytes[0].data(), bytes[0].size()}, i, raw_[slot]);
+    return decoders_[slot].DecodeWhole(i, {bytes[0].data(), bytes[0].size()}, raw_[slot]);
   }
 
   Status End(size_t, size_t slot) override {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -6,11 +7,11 @@
 
 #include "io/file.h"
 #include "io/options.h"
-#include "models/k3/pack/decoder.h"
 #include "models/k3/pack/pack.h"
 #include "models/k3/pack/source.h"
 #include "models/k3/pack/stripe_flow.h"
 #include "models/k3/pack/threads.h"
+#include "models/k3/weights/packed/stripe_reader.h"
 #include "ops/codec/choose.h"
 
 namespace penstock::k3 {
@@ -21,7 +22,9 @@ class VerifyJob : public StripeJob {
   VerifyJob(const io::Pack& pack, const PackSource* source, const ops::CodecKernels& kernels,
             size_t slots, const PackWatch& watch)
       : pack_(pack), source_(source), watch_(watch), raw_(slots) {
-    for (size_t i = 0; i < slots; ++i) decoders_.emplace_back(pack.manifest(), kernels);
+    for (size_t i = 0; i < slots; ++i) {
+      decoders_.emplace_back(pack.manifest(), kernels, StripeCheck::kFull);
+    }
   }
 
   // The stripe with the zeros behind it; then what the source has in its place.
@@ -41,7 +44,7 @@ class VerifyJob : public StripeJob {
     const io::Stripe& stripe = pack_.manifest().stripes[i];
     std::vector<std::byte>& raw = raw_[slot];
     raw.resize(stripe.raw_bytes);
-    PENSTOCK_TRY_VOID(decoders_[slot].Decode(padded.first(stripe.stored_bytes), i, raw));
+    PENSTOCK_TRY_VOID(decoders_[slot].DecodeWhole(i, padded.first(stripe.stored_bytes), raw));
     if (source_ == nullptr) return {};
     return Compare(i, raw, {bytes[1].data(), bytes[1].size()});
   }
@@ -55,9 +58,9 @@ class VerifyJob : public StripeJob {
  private:
   Status Compare(size_t i, std::span<const std::byte> raw,
                  std::span<const std::byte> source) const {
-    size_t at = 0;
-    while (at < raw.size() && raw[at] == source[at]) ++at;
-    if (at == raw.size()) return {};
+    if (std::memcmp(raw.data(), source.data(), raw.size()) == 0) return {};
+    const auto differ = std::mismatch(raw.begin(), raw.end(), source.begin());
+    const auto at = static_cast<size_t>(differ.first - raw.begin());
     const io::Extent& extent = source_->stripes[i].extent;
     return Unsound(
         fmt::format("{}, {}: byte {} of {} is {:#04x}, expected {:#04x} from {} at offset {}",
@@ -96,12 +99,9 @@ Result<PackSource> SourceOf(const io::Pack& pack, const std::string& against,
                     "the source {}",
                     pack.directory(), against, parameters.identity, source.identity));
   }
-  bool same = source.tensors == pack.manifest().tensors &&
-              source.plan.size() == pack.manifest().stripes.size();
-  for (size_t i = 0; same && i < source.plan.size(); ++i) {
-    const io::Stripe& stripe = pack.manifest().stripes[i];
-    same = source.plan[i] == io::PlannedStripe{stripe.tensor, stripe.first, stripe.elements};
-  }
+  const bool same =
+      source.tensors == pack.manifest().tensors &&
+      std::ranges::equal(source.plan, pack.manifest().stripes, {}, {}, &io::Stripe::planned);
   if (same) return source;
   return Unsound(fmt::format("{}: its stripes are not those of {} cut to {} bytes",
                              pack.directory(), against, parameters.stripe_bytes));

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/options.h"
 #include "io/pack/write/begun.h"
+#include "io/queue/extent_feed.h"
 #include "io/read_now.h"
 #include "models/k3/commands/version.h"
 #include "models/k3/pack/codec_choice.h"
@@ -67,30 +68,19 @@ class EncodeJob : public StripeJob {
   std::atomic<uint64_t> encoded_bytes_{0};
 };
 
-// Reads, and does nothing else.
-class ReadJob : public StripeJob {
- public:
-  explicit ReadJob(const PackSource& source) : source_(source) {}
-  std::vector<io::Extent> Reads(size_t i) const override { return {source_.stripes[i].extent}; }
-  Status Work(size_t, size_t, std::span<const BufferRef>) override { return {}; }
-  Status End(size_t, size_t) override { return {}; }
-
- private:
-  const PackSource& source_;
-};
-
 // Bytes a second from the device of the source, by reading some of it, several reads in flight.
 Result<double> MeasureDisk(const PackSource& source, io::Reader& reader) {
   uint64_t bytes = 0;
-  size_t stripes = 0;
-  for (; stripes < source.stripes.size() && bytes < kDiskSampleBytes; ++stripes) {
-    bytes += source.stripes[stripes].extent.bytes;
+  std::vector<io::Extent> extents;
+  for (size_t i = 0; i < source.stripes.size() && bytes < kDiskSampleBytes; ++i) {
+    extents.push_back(source.stripes[i].extent);
+    bytes += extents.back().bytes;
   }
-  ReadJob job(source);
-  const StripeFlowOptions flow{
-      .threads = 1, .slots = SlotsFor(3, source.largest_stripe(), kPackMemory), .stop = {}};
+  const uint64_t most = source.largest_stripe();
+  PENSTOCK_TRY(io::ExtentFeed feed,
+               io::ExtentFeed::Make(reader, most, SlotsFor(3, most, kPackMemory)));
   const uint64_t start = NowNs(Clock::kWall);
-  PENSTOCK_TRY_VOID(RunStripes(job, 0, stripes, reader, flow));
+  PENSTOCK_TRY_VOID(feed.Run(extents, [](size_t, std::span<const std::byte>) { return Status(); }));
   return static_cast<double>(bytes) * 1e9 /
          static_cast<double>(std::max<uint64_t>(NowNs(Clock::kWall) - start, 1));
 }

@@ -236,6 +236,28 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
 
 // --- arithmetic ---
 
+// The block's rows as bf16: all of them, or tile by tile as they are decoded.
+template <class Work>
+Status Pipeline::ForRows(const Block& block, const Work& work) {
+  if (block.tiles == 0) {
+    work(reinterpret_cast<const uint16_t*>(block.weights.data()), block.first_row, block.rows);
+    return {};
+  }
+  const size_t row_bytes =
+      size_t{s_.pass.ProductOf(s_.pass.extents()[block.extent]).matrix.cols} * 2;
+  StripeDecoders::Lease decoder = s_.decoders->Take();
+  PENSTOCK_TRY_VOID(decoder->Begin(block.extent, {block.weights.data(), block.weights.size()}));
+  size_t row = block.first_row;
+  for (size_t i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
+    const uint64_t start = NowNs(Clock::kWall);
+    PENSTOCK_TRY(const std::span<const std::byte> tile, decoder->Tile(i));
+    s_.decoders->Count(NowNs(Clock::kWall) - start, tile.size());
+    work(reinterpret_cast<const uint16_t*>(tile.data()), row, tile.size() / row_bytes);
+    row += tile.size() / row_bytes;
+  }
+  return {};
+}
+
 void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
   if (Over()) return;
   const PassExtent& extent = s_.pass.extents()[block.extent];
@@ -260,28 +282,6 @@ void Pipeline::Attend(const Block& block, BlockStage::Outputs& out) {
   idle_.Leave();
   if (Failed(done)) return;
   out.Put<0>(Done{Event::kMultiplied, s_.pass.extents()[block.extent].product, block.rows});
-}
-
-// The block's rows as bf16: all of them, or tile by tile as they are decoded.
-Status Pipeline::ForRows(const Block& block,
-                         const std::function<void(const uint16_t*, size_t, size_t)>& work) {
-  if (block.tiles == 0) {
-    work(reinterpret_cast<const uint16_t*>(block.weights.data()), block.first_row, block.rows);
-    return {};
-  }
-  const size_t row_bytes =
-      size_t{s_.pass.ProductOf(s_.pass.extents()[block.extent]).matrix.cols} * 2;
-  StripeDecoders::Lease decoder = s_.decoders->Take();
-  PENSTOCK_TRY_VOID(decoder->Begin(block.extent, {block.weights.data(), block.weights.size()}));
-  size_t row = block.first_row;
-  for (size_t i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
-    const uint64_t start = NowNs(Clock::kWall);
-    PENSTOCK_TRY(const std::span<const std::byte> tile, decoder->Tile(i));
-    s_.decoders->Count(NowNs(Clock::kWall) - start, tile.size());
-    work(reinterpret_cast<const uint16_t*>(tile.data()), row, tile.size() / row_bytes);
-    row += tile.size() / row_bytes;
-  }
-  return {};
 }
 
 void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out) {

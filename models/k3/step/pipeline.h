@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -116,8 +115,8 @@ class Pipeline {
   void Meet(const Arrival& arrival, MeetStage::Outputs& out);
   void Multiply(const Block& block, BlockStage::Outputs& out);
   void Attend(const Block& block, BlockStage::Outputs& out);
-  Status ForRows(const Block& block,
-                 const std::function<void(const uint16_t*, size_t first_row, size_t rows)>& work);
+  template <class Work>  // void(const uint16_t* rows, size_t first_row, size_t count)
+  Status ForRows(const Block& block, const Work& work);
   void RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out);
   void Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out);
   void Advance(const Done& done, AdvanceStage::Outputs& out);

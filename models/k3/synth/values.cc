@@ -8,19 +8,15 @@
 
 #include <xxhash.h>
 
+#include "models/k3/synth/numbers.h"
 #include "runtime/check.h"
 
 namespace penstock::k3 {
 namespace {
 
-// The n-th output of SplitMix64 (Steele, Lea, Flood 2014) from the state `key`: a counter-based
-// generator, so that any element can be computed alone.
-uint64_t Random(uint64_t key, uint64_t n) {
-  uint64_t z = key + (n + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
+// The n-th output from the state `key`: a counter-based generator, so that any element can be
+// computed alone.
+uint64_t Random(uint64_t key, uint64_t n) { return SplitMix(key + (n + 1) * kSplitMixStep); }
 
 // The sum of four 16-bit uniforms, centred and scaled to a standard deviation of 1.
 float Normal(uint64_t bits) {
@@ -32,11 +28,6 @@ float Normal(uint64_t bits) {
 // In [-1, 1).
 float Uniform(uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f; }
 
-uint16_t Bf16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
 template <class Draw>
 void FillFloats(uint64_t key, bool bf16, const Recipe& recipe, uint64_t first,
                 std::span<std::byte> out, const Draw& draw) {
@@ -47,7 +38,7 @@ void FillFloats(uint64_t key, bool bf16, const Recipe& recipe, uint64_t first,
   for (size_t i = 0; i < used; ++i) {
     const float value = recipe.mean + recipe.spread * draw(Random(key, first + i));
     if (bf16) {
-      const uint16_t stored = Bf16(value);
+      const uint16_t stored = RoundToBf16(value);
       std::memcpy(out.data() + 2 * i, &stored, 2);
     } else {
       std::memcpy(out.data() + 4 * i, &value, 4);

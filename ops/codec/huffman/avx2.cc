@@ -17,15 +17,8 @@ namespace {
 
 // clang-format off
 #include "ops/codec/huffman/merge.inc.h"
+#include "ops/codec/huffman/x86_bits.inc.h"
 // clang-format on
-
-PENSTOCK_INLINE void Fence() { _mm_sfence(); }
-
-PENSTOCK_INLINE uint64_t CountLeadingZeros(uint64_t value) {
-  return static_cast<uint64_t>(_lzcnt_u64(value));
-}
-
-PENSTOCK_INLINE uint64_t LowBits(uint64_t value) { return _bzhi_u64(value, kIndexBits); }
 
 // Sixteen elements. The sign of a rest byte widened to 16 bits is already where it belongs.
 PENSTOCK_INLINE __m256i Merge16(const uint8_t* symbols, const uint8_t* rest) {

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include "tests/models/k3/allocation.h"
 #include "tests/models/k3/oracle/expectations.h"
 #include "tests/models/k3/oracle/reference_model.h"
 #include "tests/models/k3/tiny_model.h"
@@ -203,26 +203,7 @@ TEST(Engine, AllocatesNothingMoreInAHundredSteps) {
   GTEST_SKIP() << "the sanitizer's allocator does not count";
 #endif
   const auto engine = OpenTiny(100);
-  const auto run = [&] {  // Fifty steps from the beginning: the same pages are filled each time.
-    Sequence sequence(*engine);
-    for (text::TokenId id = 0; id < 50; ++id) {
-      engine->ExpectMore(id + 1 < 50);  // Nothing is read ahead when the run has ended.
-      ASSERT_TRUE(sequence.Step(id).has_value());
-    }
-  };
-  run();
-  run();
-  // TBB keeps freed tasks in pools, one a thread, whose fill moves by some; what grows with the steps
-  // would show every time.
-  size_t least = ~size_t{0};
-  for (int time = 0; time < 3; ++time) {
-    const size_t before = mallinfo2().uordblks;
-    run();
-    run();
-    const size_t after = mallinfo2().uordblks;
-    least = std::min(least, after > before ? after - before : 0);
-  }
-  EXPECT_LE(least, 100u * 32);
+  EXPECT_LE(GrowthInAHundredSteps(*engine), 100u * 32);
 }
 
 // With one CPU oneTBB's own pool has no worker at all: a step that relied on it would never end.

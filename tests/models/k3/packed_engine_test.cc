@@ -8,10 +8,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sched.h>
 
 #include "models/k3/engine.h"
+#include "tests/models/k3/allocation.h"
 #include "tests/models/k3/tiny_pack.h"
 
 namespace penstock::k3 {
@@ -134,28 +134,7 @@ TEST_P(FaultPackedEngine, AllocatesNothingMoreInAHundredSteps) {
 #endif
   const PackFolder folder;
   const auto engine = OpenTiny(100, Packed(folder.PackTiny("huffman"), GetParam()));
-  const auto run = [&] {
-    text::StateRef state = engine->EmptyState();
-    for (text::TokenId id = 0; id < 50; ++id) {
-      engine->ExpectMore(id + 1 < 50);
-      auto step = engine->Step(state, std::span(&id, 1));
-      ASSERT_TRUE(step.has_value());
-      state = step->after.back();
-    }
-  };
-  run();
-  run();
-  // TBB keeps freed tasks in pools, one a thread, whose fill moves by some; what grows with the steps
-  // would show every time.
-  size_t least = ~size_t{0};
-  for (int time = 0; time < 3; ++time) {
-    const size_t before = mallinfo2().uordblks;
-    run();
-    run();
-    const size_t after = mallinfo2().uordblks;
-    least = std::min(least, after > before ? after - before : 0);
-  }
-  EXPECT_LE(least, 100u * 32);
+  EXPECT_LE(GrowthInAHundredSteps(*engine), 100u * 32);
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, FaultPackedEngine, testing::Values("node", "fused"),

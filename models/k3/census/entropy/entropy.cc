@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "io/checkpoint.h"
-#include "models/k3/census/entropy/feed.h"
+#include "io/queue/extent_feed.h"
 #include "models/k3/census/entropy/sums.h"
 #include "models/k3/census/entropy/tally.h"
 #include "models/k3/config/shape.h"
@@ -40,7 +40,7 @@ std::vector<SampleBlock> PiecesOf(uint64_t bytes, const EntropySample& sample) {
 class Surveyor {
  public:
   Surveyor(const io::Checkpoint& checkpoint, const EntropyPlan& plan, const EntropyRequest& request,
-           ExtentFeed feed)
+           io::ExtentFeed feed)
       : checkpoint_(checkpoint), plan_(plan), request_(request), feed_(std::move(feed)) {}
 
   Status Begin() { return Progress(0); }
@@ -129,7 +129,7 @@ class Surveyor {
   const io::Checkpoint& checkpoint_;
   const EntropyPlan& plan_;
   const EntropyRequest& request_;
-  ExtentFeed feed_;
+  io::ExtentFeed feed_;
   uint64_t done_ = 0;
 };
 
@@ -180,12 +180,12 @@ Status Survey(Surveyor& surveyor, const io::Checkpoint& checkpoint, const Entrop
 
 std::optional<double> EntropyFigures::measured_width() const {
   if (!exponent_bits) return std::nullopt;
-  return *exponent_bits + 1 + LayoutOf(form).mantissa_bits;
+  return *exponent_bits + 1 + LayoutOf(form).mantissa_bits();
 }
 
 std::optional<double> EntropyFigures::bound_width() const {
   if (!tail) return std::nullopt;
-  return ops::ExponentEntropyBounds(tail->alpha).upper + 1 + LayoutOf(form).mantissa_bits;
+  return ops::ExponentEntropyBounds(tail->alpha).upper + 1 + LayoutOf(form).mantissa_bits();
 }
 
 std::optional<double> EntropyFigures::ratio(size_t codec) const {
@@ -206,7 +206,7 @@ Result<EntropyCensus> TakeEntropyCensus(const std::string& directory, const Entr
   census.experts = plan.experts;
   census.read_bytes = plan.bytes;
   PENSTOCK_TRY(const auto reader, io::MakeReader(options, checkpoint->files(), {}, notice));
-  PENSTOCK_TRY(ExtentFeed feed, ExtentFeed::Make(*reader, kPieceBytes, kReadsInFlight));
+  PENSTOCK_TRY(io::ExtentFeed feed, io::ExtentFeed::Make(*reader, kPieceBytes, kReadsInFlight));
   Surveyor surveyor(*checkpoint, plan, request, std::move(feed));
   PENSTOCK_TRY_VOID(Survey(surveyor, *checkpoint, plan, request, census));
   return census;

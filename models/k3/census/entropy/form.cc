@@ -32,14 +32,14 @@ EntropyForm EntropyFormOf(const io::TensorInfo& info) {
 const EntropyLayout& LayoutOf(EntropyForm form) {
   using ops::Element;
   static constexpr std::array<EntropyLayout, kEntropyForms> kLayouts = {
-      {{"BF16", 16, 8, 7, Element::kBf16},
-       {"F16", 16, 5, 10, Element::kF16},
-       {"F8_E4M3", 8, 4, 3, Element::kF8E4M3},
-       {"F8_E5M2", 8, 5, 2, Element::kF8E5M2},
-       {"F32", 32, 8, 23, Element::kF32},
-       {"MXFP4", 4, 0, 0, Element::kBytes},
-       {"E8M0", 8, 0, 0, Element::kBytes},
-       {"other", 0, 0, 0, Element::kBytes}}};
+      {{"BF16", 16, Element::kBf16},
+       {"F16", 16, Element::kF16},
+       {"F8_E4M3", 8, Element::kF8E4M3},
+       {"F8_E5M2", 8, Element::kF8E5M2},
+       {"F32", 32, Element::kF32},
+       {"MXFP4", 4, Element::kBytes},
+       {"E8M0", 8, Element::kBytes},
+       {"other", 0, Element::kBytes}}};
   return kLayouts[static_cast<size_t>(form)];
 }
 

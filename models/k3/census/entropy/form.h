@@ -23,12 +23,12 @@ inline constexpr size_t kEntropyForms = 8;
 
 struct EntropyLayout {
   std::string_view name;
-  unsigned bits = 0;           // Of an element; 0 for kOther.
-  unsigned exponent_bits = 0;  // 0 for what is not split.
-  unsigned mantissa_bits = 0;
+  unsigned bits = 0;  // Of an element; 0 for kOther.
   ops::Element element = ops::Element::kBytes;
 
-  bool splits() const { return exponent_bits > 0; }
+  unsigned exponent_bits() const { return ops::ExponentBits(element); }
+  bool splits() const { return exponent_bits() > 0; }
+  unsigned mantissa_bits() const { return splits() ? ops::RestBits(element) - 1 : 0; }
 };
 
 EntropyForm EntropyFormOf(const io::TensorInfo& info);

@@ -52,7 +52,7 @@ Histogram HistogramOf(const EntropyRow& row) {
   out.title = fmt::format("{}, {}", row.name, layout.name);
   out.note = fmt::format("{} bits", TwoDecimals(f.exponent_bits));
   out.x_label = "exponent";
-  out.first = 2 - (int64_t{1} << (layout.exponent_bits - 1));
+  out.first = 2 - (int64_t{1} << (layout.exponent_bits() - 1));
   out.shares.assign(f.exponents.begin() + 1, f.exponents.end());
   if (f.exponents[0] > 0) {
     out.note += fmt::format(", {:.2g} % zero or subnormal", 100 * f.exponents[0]);

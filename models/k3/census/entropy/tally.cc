@@ -33,7 +33,7 @@ struct Format {
 Format FormatOf(EntropyForm form) {
   if (form == EntropyForm::kF32) return {8, 7, true, 0.5};
   const EntropyLayout& layout = LayoutOf(form);
-  return {layout.exponent_bits, layout.mantissa_bits, form != EntropyForm::kF8E4M3, 0};
+  return {layout.exponent_bits(), layout.mantissa_bits(), form != EntropyForm::kF8E4M3, 0};
 }
 
 size_t CodesOf(EntropyForm form) {

@@ -1,11 +1,10 @@
 #include "models/k3/commands/bench/codec.h"
 
-#include <atomic>
 #include <vector>
 
 #include "models/k3/bench/codec.h"
 #include "runtime/options/command_line.h"
-#include "runtime/process/signals.h"
+#include "runtime/process/stop_request.h"
 
 namespace penstock::k3 {
 namespace {
@@ -16,9 +15,6 @@ const CommandLine kBenchCodec{
     .positional = "",
     .examples = {"penstock bench codec", "penstock bench codec -m DIR --threads 2 --json",
                  "penstock bench codec --codec chain,zstd --repetitions 25"}};
-
-// A request to stop is looked at between two runs; a slow one may take its time.
-constexpr Duration kGrace{10'000'000'000};
 
 struct OutputOptions {
   bool json = false;
@@ -51,11 +47,11 @@ class Stages {
 };
 
 Result<std::vector<CodecRow>> Measure(Console& console, const CodecBenchOptions& options,
-                                      const std::atomic<bool>& stop) {
+                                      const StopRequest& stop) {
   Stages stages(console);
   return BenchCodec(options, {.notice = console.notice(), .progress = [&](const auto& progress) {
                                 stages.Show(progress);
-                                return !stop.load();
+                                return !stop.requested();
                               }});
 }
 
@@ -73,15 +69,10 @@ int RunBenchCodec(Console& console, std::span<const std::string> arguments) {
     const Status written = console.Write(FormatHelp(kBenchCodec, rows));
     return written ? 0 : console.Fail(written.error());
   }
-  std::atomic<bool> stop{false};
-  const auto signals =
-      StopSignals::Start({.on_stop = [&](int) { stop = true; }, .on_give_up = {}, .grace = kGrace});
-  if (!signals) return console.Fail(signals.error());
+  StopRequest stop;
+  if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
   const auto measured = Measure(console, options, stop);
-  if (!measured) {
-    const int code = console.Fail(measured.error());
-    return (*signals)->received() != 0 ? 128 + (*signals)->received() : code;
-  }
+  if (!measured) return stop.ExitCode(console.Fail(measured.error()));
   const Status written =
       console.Write(output.json ? CodecJson(*measured).dump(2) + "\n" : CodecTable(*measured));
   return written ? 0 : console.Fail(written.error());

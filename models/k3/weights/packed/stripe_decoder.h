@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "io/pack.h"
+#include "models/k3/weights/packed/stripe_reader.h"
 #include "models/k3/weights/pass.h"
 #include "ops/codec/choose.h"
-#include "ops/codec/codec.h"
 #include "runtime/memory/region.h"
 #include "runtime/result.h"
 
@@ -21,11 +20,7 @@ namespace penstock::k3 {
 // Of the places of decoded rows in a ring.
 inline constexpr size_t kDecodedAlignment = 4096;
 
-// What is checked of a stripe besides its structure: the sums of its stored bytes, before they are
-// decoded, or those of the decoded bytes as well.
-enum class StripeCheck : uint8_t { kStored, kFull };
-
-// Decodes stripes of a pass, tile by tile. A tile is the TileRows of its product (the last one of a
+// Decodes stripes of a pass, tile by tile, in a run. A tile is the TileRows of its product (the last one of a
 // stripe may have fewer). Threads: one object is used by one thread at a time.
 class StripeDecoder {
  public:
@@ -37,7 +32,7 @@ class StripeDecoder {
   // with file, stripe and offset when they are not what the pack's manifest says.
   Status Begin(uint32_t number, std::span<const std::byte> stored);
 
-  size_t tiles() const { return view_->chunks(); }
+  size_t tiles() const { return reader_.view().chunks(); }
 
   // The rows of tile i as bf16, valid until the next call: decoded, or in place where they are stored
   // raw. kFailed as above when its sum differs or it does not decode.
@@ -47,18 +42,10 @@ class StripeDecoder {
   Status DecodeAll(std::span<std::byte> raw, ops::Store store);
 
  private:
-  Status Parse(uint32_t number, std::span<const std::byte> stored);
-  Status Decode(size_t i, std::span<std::byte> raw, ops::Store store);
-  Status CheckRaw(size_t i, std::span<const std::byte> raw) const;
-  size_t TileBytes(size_t i) const;
-
   const io::Pack& pack_;
   const Pass& pass_;
-  const StripeCheck check_;
   const std::span<std::byte> tile_;
-  ops::ChunkDecoder decoder_;
-  std::optional<io::StripeView> view_;
-  uint32_t coded_for_ = kNone;  // The stripe whose code the decoder holds.
+  StripeReader reader_;
 };
 
 // Time and bytes of all decoding since the start.

@@ -80,9 +80,7 @@ Result<TrunkPack> OpenTrunkPack(const std::string& directory, const std::string&
   const std::vector<io::PlannedStripe> expected = StripesOf(trunk.pass);
   std::vector<io::Extent> extents;
   for (size_t i = 0; i < manifest.stripes.size(); ++i) {
-    const io::Stripe& stripe = manifest.stripes[i];
-    const io::PlannedStripe got{stripe.tensor, stripe.first, stripe.elements};
-    if (i >= expected.size() || got != expected[i]) {
+    if (i >= expected.size() || manifest.stripes[i].planned() != expected[i]) {
       return Refused(
           fmt::format("{}: {} is cut otherwise than stripes of {} bytes are; pack it "
                       "again",

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/k3/pack/decoder.h"
+#include "models/k3/weights/packed/stripe_reader.h"
 #include "ops/codec/choose.h"
 
 namespace penstock::k3 {
@@ -29,8 +29,8 @@ uint8_t RoundTrip(StripeEncoder& encoder, ops::Element element, std::span<const 
   manifest.stripes = {stripe};
   std::vector<std::byte> back(raw.size());
   static const ops::CodecKernels kernels = ops::ChooseCodecKernels("auto", nullptr);
-  StripeReader reader(manifest, kernels);
-  const Status decoded = reader.Decode(encoded.stored, 0, back);
+  StripeReader reader(manifest, kernels, StripeCheck::kFull);
+  const Status decoded = reader.DecodeWhole(0, encoded.stored, back);
   EXPECT_TRUE(decoded.has_value()) << decoded.error().message;
   EXPECT_TRUE(std::equal(back.begin(), back.end(), raw.begin()));
   return encoded.codec;

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/pack/options.h"
+
 namespace penstock::k3 {
 
 // Writes a safetensors file of some tensors of each dtype, of odd lengths and none; answers its bytes.
@@ -51,6 +53,15 @@ inline std::string WriteMixedFile(const std::string& path, unsigned seed, size_t
   bytes += header + data;
   std::ofstream(path, std::ios::binary) << bytes;
   return bytes;
+}
+
+// What packs `file` into `out` in stripes small enough for several of them.
+inline PackOptions OptionsForFile(const std::string& file, const std::string& out) {
+  PackOptions options;
+  options.tensor_file = file;
+  options.out = out;
+  options.stripe.bytes = kMiB;
+  return options;
 }
 
 inline std::string ReadBytes(const std::string& path) {

@@ -18,11 +18,8 @@ TEST(Unpack, EveryKindOfFileComesBackToTheByte) {
       const std::string name = std::to_string(++number);
       const std::string file = folder.File(name + ".safetensors");
       const std::string bytes = WriteMixedFile(file, seed, elements);
-      PackOptions options;
-      options.tensor_file = file;
-      options.out = folder.File(name + ".pack");
+      PackOptions options = OptionsForFile(file, folder.File(name + ".pack"));
       options.codec = codec;
-      options.stripe.bytes = kMiB;
       options.threads = 2;
       const auto packed = WritePack(options, SilentWatch());
       ASSERT_TRUE(packed.has_value()) << packed.error().message;
@@ -54,10 +51,7 @@ TEST(Unpack, OneThatWasStoppedLeavesNothingAndIsDoneAgain) {
   const PackFolder folder;
   const std::string file = folder.File("a.safetensors");
   const std::string bytes = WriteMixedFile(file, 5, 500000);
-  PackOptions options;
-  options.tensor_file = file;
-  options.out = folder.File("a.pack");
-  options.stripe.bytes = kMiB;
+  const PackOptions options = OptionsForFile(file, folder.File("a.pack"));
   ASSERT_TRUE(WritePack(options, SilentWatch()).has_value());
   UnpackOptions unpack;
   unpack.pack = options.out;

@@ -64,10 +64,7 @@ TEST(WritePack, GoingOnFromAnotherSourceOfTheSameIdentityIsRefused) {
   const PackFolder folder;
   const std::string file = folder.File("a.safetensors");
   const std::string bytes = WriteMixedFile(file, 5, 500000);
-  PackOptions options;
-  options.tensor_file = file;
-  options.out = folder.File("a.pack");
-  options.stripe.bytes = kMiB;
+  PackOptions options = OptionsForFile(file, folder.File("a.pack"));
   options.codec = "chain";
   ASSERT_FALSE(WritePack(options, StopAfter(3)).has_value());
   std::string other = bytes;

@@ -34,7 +34,7 @@ TEST(EntropyForm, LayoutsAddUp) {
   for (size_t i = 0; i < kEntropyForms; ++i) {
     const EntropyLayout& layout = LayoutOf(static_cast<EntropyForm>(i));
     if (!layout.splits()) continue;
-    EXPECT_EQ(layout.bits, 1 + layout.exponent_bits + layout.mantissa_bits) << layout.name;
+    EXPECT_EQ(layout.bits, 1 + layout.exponent_bits() + layout.mantissa_bits()) << layout.name;
     EXPECT_NE(layout.element, ops::Element::kBytes) << layout.name;
   }
   EXPECT_EQ(ElementsIn(EntropyForm::kMxfp4, 5), 10u);

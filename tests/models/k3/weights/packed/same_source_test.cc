@@ -14,10 +14,7 @@ namespace {
 struct PackedFile {
   PackedFile() : path(folder.File("a.safetensors")) {
     bytes = WriteMixedFile(path, 9, 700000);
-    PackOptions options;
-    options.tensor_file = path;
-    options.out = folder.File("pack");
-    options.stripe.bytes = kMiB;
+    const PackOptions options = OptionsForFile(path, folder.File("pack"));
     EXPECT_TRUE(WritePack(options, SilentWatch()).has_value());
     pack = *io::Pack::Open(options.out);
     source = *FileSource(path, kMiB);

@@ -1,4 +1,4 @@
-#include "models/k3/census/entropy/feed.h"
+#include "io/queue/extent_feed.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -9,13 +9,13 @@
 #include "runtime/memory/region.h"
 #include "runtime/size.h"
 
-namespace penstock::k3 {
+namespace penstock::io {
 namespace {
 
 // The reads of one Run. Completions come on I/O threads.
 class Flight {
  public:
-  Flight(io::Reader& reader, std::span<MutableBuffer> slots)
+  Flight(Reader& reader, std::span<MutableBuffer> slots)
       : reader_(reader), slots_(slots), arrived_(slots.size()) {}
 
   // Every read must have arrived before the state goes away.
@@ -24,7 +24,7 @@ class Flight {
     changed_.wait(lock, [&] { return outstanding_ == 0; });
   }
 
-  void Start(size_t i, const io::Extent& extent) {
+  void Start(size_t i, const Extent& extent) {
     const size_t slot = i % slots_.size();
     const MutableBuffer& memory = slots_[slot];
     {
@@ -33,7 +33,7 @@ class Flight {
       ++outstanding_;
     }
     reader_.Read(extent, MutableBuffer(memory.data(), memory.size(), memory.owner()),
-                 io::ReadClass::kTrunk, [this, slot](Result<BufferRef> result) {
+                 ReadClass::kTrunk, [this, slot](Result<BufferRef> result) {
                    const std::lock_guard lock(mutex_);
                    arrived_[slot].emplace(std::move(result));
                    --outstanding_;
@@ -49,7 +49,7 @@ class Flight {
   }
 
  private:
-  io::Reader& reader_;
+  Reader& reader_;
   const std::span<MutableBuffer> slots_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -59,7 +59,7 @@ class Flight {
 
 }  // namespace
 
-Result<ExtentFeed> ExtentFeed::Make(io::Reader& reader, uint64_t most_bytes, size_t depth) {
+Result<ExtentFeed> ExtentFeed::Make(Reader& reader, uint64_t most_bytes, size_t depth) {
   // Rounded out, an extent takes at most an alignment more at each end.
   const size_t bytes = RoundUp(most_bytes, reader.Alignment()) + 2 * reader.Alignment();
   std::vector<MutableBuffer> slots;
@@ -70,7 +70,7 @@ Result<ExtentFeed> ExtentFeed::Make(io::Reader& reader, uint64_t most_bytes, siz
   return ExtentFeed(reader, std::move(slots));
 }
 
-Status ExtentFeed::Run(std::span<const io::Extent> extents, const Take& take) {
+Status ExtentFeed::Run(std::span<const Extent> extents, const Take& take) {
   Flight flight(*reader_, slots_);
   const size_t depth = slots_.size();
   for (size_t i = 0; i < std::min(depth, extents.size()); ++i) flight.Start(i, extents[i]);
@@ -82,4 +82,4 @@ Status ExtentFeed::Run(std::span<const io::Extent> extents, const Take& take) {
   return {};
 }
 
-}  // namespace penstock::k3
+}  // namespace penstock::io

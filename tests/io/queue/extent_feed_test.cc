@@ -1,4 +1,4 @@
-#include "models/k3/census/entropy/feed.h"
+#include "io/queue/extent_feed.h"
 
 #include <cstring>
 
@@ -7,31 +7,31 @@
 #include "io/options.h"
 #include "tests/io/safetensors/shard.h"
 
-namespace penstock::k3 {
+namespace penstock::io {
 namespace {
 
 struct FeedFixture {
   explicit FeedFixture(const std::string& fault = {}) {
     for (size_t i = 0; i < 100'000; ++i) text += static_cast<char>(i * 7 % 251);
     scratch.Write("f", text);
-    io::IoOptions options;
+    IoOptions options;
     options.ioengine = "pread";
     options.fault = fault;
     const std::vector<std::string> paths = {scratch.File("f")};
-    reader = *io::MakeReader(options, paths, {}, nullptr);
+    reader = *MakeReader(options, paths, {}, nullptr);
   }
 
-  std::vector<io::Extent> Pieces(size_t bytes) const {
-    std::vector<io::Extent> out;
+  std::vector<Extent> Pieces(size_t bytes) const {
+    std::vector<Extent> out;
     for (size_t at = 0; at < text.size(); at += bytes) {
       out.push_back({0, at, std::min(bytes, text.size() - at)});
     }
     return out;
   }
 
-  io::ScratchDirectory scratch;
+  ScratchDirectory scratch;
   std::string text;
-  std::unique_ptr<io::Reader> reader;
+  std::unique_ptr<Reader> reader;
 };
 
 TEST(ExtentFeed, GivesBytesInOrder) {
@@ -84,4 +84,4 @@ TEST(FaultExtentFeed, ReportsAFailedRead) {
 }
 
 }  // namespace
-}  // namespace penstock::k3
+}  // namespace penstock::io
