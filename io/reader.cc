@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "io/device_stats.h"
 #include "io/engines/engine.h"
 #include "io/engines/make.h"
 #include "io/file.h"
@@ -29,6 +30,8 @@ Status CheckOptions(const IoOptions& options) {
 }
 
 }  // namespace
+
+std::vector<DeviceStats> Reader::devices() const { return {}; }
 
 Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options, FileSet files,
                                            std::span<const Region> regions, const Notice& notice,

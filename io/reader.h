@@ -30,6 +30,9 @@ enum class ReadClass : uint8_t { kDemanded, kTrunk, kPredicted };
 
 using ReadId = uint64_t;
 
+struct DeviceStats;
+struct ReadSpan;
+
 // Totals since the Reader was made. Cheap to copy; taken between steps and subtracted.
 struct ReaderCounters {
   uint64_t payload_bytes = 0;  // What was asked for.
@@ -79,6 +82,11 @@ class Reader {
   virtual bool Cancel(ReadId /*id*/) { return false; }
 
   virtual ReaderCounters counters() const = 0;
+
+  // Each device behind the files, in the order of File::device (io/device_stats.h).
+  virtual std::vector<DeviceStats> devices() const;
+  // Tells of every completed read from now on; an empty function ends it.
+  virtual void Observe(std::function<void(const ReadSpan&)> /*observer*/) {}
   virtual std::string Describe() const = 0;  // "io_uring, direct, depth 8 x 4 MiB, fixed buffers"
 
   // Lets reads in flight finish, drops those that wait (their `done` gets kCancelled), joins the

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "models/k3/commands/bench/bench.h"
+#include "models/k3/commands/checkpoint/inspect.h"
+#include "models/k3/commands/checkpoint/synth.h"
 #include "models/k3/commands/config.h"
 #include "models/k3/commands/generate/generate.h"
-#include "models/k3/commands/inspect.h"
-#include "models/k3/commands/pack.h"
-#include "models/k3/commands/synth.h"
+#include "models/k3/commands/pack/pack.h"
 #include "models/k3/commands/version.h"
 #include "runtime/options/nearest.h"
 

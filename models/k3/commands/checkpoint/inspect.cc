@@ -1,11 +1,11 @@
-#include "models/k3/commands/inspect.h"
+#include "models/k3/commands/checkpoint/inspect.h"
 
 #include "io/checkpoint.h"
 #include "io/options.h"
 #include "models/k3/census/census.h"
 #include "models/k3/census/entropy/coded.h"
 #include "models/k3/census/tensor_list.h"
-#include "models/k3/commands/entropy.h"
+#include "models/k3/commands/checkpoint/entropy.h"
 #include "models/k3/config/options.h"
 #include "models/k3/engine.h"
 #include "runtime/options/command_line.h"

@@ -1,4 +1,4 @@
-#include "models/k3/commands/entropy.h"
+#include "models/k3/commands/checkpoint/entropy.h"
 
 #include <optional>
 #include <utility>

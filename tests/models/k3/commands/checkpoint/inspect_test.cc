@@ -1,4 +1,4 @@
-#include "models/k3/commands/inspect.h"
+#include "models/k3/commands/checkpoint/inspect.h"
 
 #include <csignal>
 #include <filesystem>

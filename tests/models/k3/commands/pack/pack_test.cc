@@ -1,4 +1,4 @@
-#include "models/k3/commands/pack.h"
+#include "models/k3/commands/pack/pack.h"
 
 #include <chrono>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "models/k3/commands/synth.h"
+#include "models/k3/commands/checkpoint/synth.h"
 
 #include <fmt/format.h>
 
