@@ -87,6 +87,9 @@ class Reader {
   virtual std::vector<DeviceStats> devices() const;
   // Tells of every completed read from now on; an empty function ends it.
   virtual void Observe(std::function<void(const ReadSpan&)> /*observer*/) {}
+  // For measurements: from now on as from a device of this rate, 0 for as fast as it goes. False
+  // where there was no --pace.
+  virtual bool Repace(uint64_t /*bytes_per_second*/) { return false; }
   virtual std::string Describe() const = 0;  // "io_uring, direct, depth 8 x 4 MiB, fixed buffers"
 
   // Lets reads in flight finish, drops those that wait (their `done` gets kCancelled), joins the

@@ -44,6 +44,7 @@ class QueuedReader final : public Reader {
   void Raise(ReadId id, ReadClass read_class) override;
   bool Cancel(ReadId id) override;
   ReaderCounters counters() const override;
+  bool Repace(uint64_t bytes_per_second) override { return engine_->Repace(bytes_per_second); }
   std::string Describe() const override;
   void Stop() override;
 

@@ -7,48 +7,17 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/weights/expert_reads.h"
 #include "runtime/check.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kTensors = 6;
+constexpr size_t kTensors = kExpertTensors;
 using Pointers = std::array<const uint8_t*, kTensors>;
 
-std::array<io::Extent, kTensors> TensorsOf(const ExpertTensors& expert) {
-  return {expert.w1_packed, expert.w1_scale,  expert.w2_packed,
-          expert.w2_scale,  expert.w3_packed, expert.w3_scale};
-}
-
 ExpertView ViewOf(const Pointers& p) { return {p[0], p[1], p[2], p[3], p[4], p[5]}; }
-
-// Tensors of one expert that lie one behind the other in a file: one read.
-struct Runs {
-  std::array<io::Extent, kTensors> extents;
-  size_t count = 0;
-};
-
-Runs RunsOf(const ExpertTensors& expert) {
-  const auto tensors = TensorsOf(expert);
-  std::array<size_t, kTensors> order{0, 1, 2, 3, 4, 5};
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(tensors[a].file, tensors[a].offset) <
-           std::pair(tensors[b].file, tensors[b].offset);
-  });
-  Runs result;
-  for (const size_t i : order) {
-    const io::Extent& tensor = tensors[i];
-    io::Extent* last = result.count == 0 ? nullptr : &result.extents[result.count - 1];
-    if (last != nullptr && last->file == tensor.file &&
-        last->offset + last->bytes == tensor.offset) {
-      last->bytes += tensor.bytes;
-    } else {
-      result.extents[result.count++] = tensor;
-    }
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -80,10 +49,9 @@ size_t Experts::SlotBytes(const Catalogue& catalogue, const Shape& shape,
   for (size_t layer = 0; layer < shape.layers; ++layer) {
     if (!shape.IsMoe(layer)) continue;
     for (size_t expert = 0; expert < shape.experts; ++expert) {
-      const Runs runs = RunsOf(catalogue.expert(layer, expert));
       size_t bytes = 0;
-      for (size_t i = 0; i < runs.count; ++i) {
-        bytes += RoundUp(rounded(runs.extents[i]), alignment);
+      for (const io::Extent& read : ReadsOf(catalogue.expert(layer, expert)).span()) {
+        bytes += RoundUp(rounded(read), alignment);
       }
       most = std::max(most, bytes);
     }
@@ -102,16 +70,15 @@ void Experts::Demand(size_t layer, size_t expert, Arrived arrived) {
   PENSTOCK_CHECK(reserved.has_value());  // Invariant 1.
 
   const ExpertTensors tensors = catalogue_.expert(layer, expert);
-  Runs runs = RunsOf(tensors);
+  const ExpertReads reads = ReadsOf(tensors);
   auto fetch = std::make_shared<Fetch>();
   fetch->key = key;
   fetch->slot = reserved->slot;
   fetch->tensors = TensorsOf(tensors);
   fetch->arrived = std::move(arrived);
-  fetch->reads_left = runs.count;
+  fetch->reads_left = reads.count;
   fetch->place = std::move(reserved->block);
-  for (size_t i = 0; i < runs.count; ++i) {
-    io::Extent& run = runs.extents[i];
+  for (io::Extent run : reads.span()) {
     run.tag = static_cast<uint32_t>(layer);
     const size_t bytes = reader_.BufferBytes(run);
     payload_.fetch_add(run.bytes, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "models/k3/commands/bench/codec.h"
+#include "models/k3/commands/bench/token.h"
 #include "runtime/options/nearest.h"
 
 namespace penstock::k3 {
@@ -17,7 +18,8 @@ struct Benchmark {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Benchmark, 1> kBenchmarks = {{
+constexpr std::array<Benchmark, 2> kBenchmarks = {{
+    {"token", "whole steps beside the device alone and the arithmetic alone", RunBenchToken},
     {"codec", "decoding of weights on one core, beside memcpy and zstd", RunBenchCodec},
 }};
 
