@@ -27,9 +27,10 @@ struct LatencyHistogram {
 // What one device has done since the Reader was made. Times are of the wall. Depth is integrated over
 // time, so that a mean needs no sampling.
 struct DeviceStats {
-  std::string name;            // "nvme0n1p2", or "device 0" where the kernel names no single one.
-  uint64_t window_bytes = 0;   // W: what the classes below demanded may have submitted.
-  uint64_t payload_bytes = 0;  // As in ReaderCounters, which are the sums over all devices.
+  std::string name;           // "nvme0n1p2", or "device 0" where the kernel names no single one.
+  uint64_t window_bytes = 0;  // W: what the classes below demanded may have submitted.
+  uint64_t bytes_per_second = 0;  // Of the device alone, measured at start or paced; 0: not known.
+  uint64_t payload_bytes = 0;     // As in ReaderCounters, which are the sums over all devices.
   uint64_t device_bytes = 0;
   uint64_t reads = 0;
   uint64_t busy_ns = 0;  // At least one read was submitted and not complete.

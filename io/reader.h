@@ -26,7 +26,7 @@ struct Extent {
 };
 
 // The order in which waiting reads go to the device. Demanded reads are submitted at once; the
-// classes below it share at most W bytes submitted per device (io/scheduler.h).
+// classes below it share at most W bytes submitted per device (io/queue/scheduler.h).
 enum class ReadClass : uint8_t { kDemanded, kTrunk, kPredicted };
 
 using ReadId = uint64_t;

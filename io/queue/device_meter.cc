@@ -6,10 +6,11 @@
 
 namespace penstock::io {
 
-DeviceMeter::DeviceMeter(std::string name, uint64_t window_bytes, uint64_t now_ns)
+DeviceMeter::DeviceMeter(std::string name, const Window& window, uint64_t now_ns)
     : last_ns_(now_ns) {
   stats_.name = std::move(name);
-  stats_.window_bytes = window_bytes;
+  stats_.window_bytes = window.bytes;
+  stats_.bytes_per_second = window.bytes_per_second;
 }
 
 void DeviceMeter::Advance(uint64_t now_ns) {

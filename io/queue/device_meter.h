@@ -4,6 +4,7 @@
 #include <string>
 
 #include "io/device_stats.h"
+#include "io/queue/window.h"
 
 namespace penstock::io {
 
@@ -12,7 +13,7 @@ namespace penstock::io {
 // Threads: none; the caller serialises.
 class DeviceMeter {
  public:
-  DeviceMeter(std::string name, uint64_t window_bytes, uint64_t now_ns);
+  DeviceMeter(std::string name, const Window& window, uint64_t now_ns);
 
   // The first read of a request of so many bytes goes to the device.
   void Start(uint64_t payload_bytes) { stats_.payload_bytes += payload_bytes; }

@@ -49,29 +49,28 @@ Error Dropped() { return Cancelled("the read was dropped before it reached the d
 
 Result<std::unique_ptr<Reader>> QueuedReader::Make(std::unique_ptr<FileSet> files,
                                                    std::unique_ptr<Engine> engine,
-                                                   uint64_t block_bytes, uint64_t window_bytes,
+                                                   uint64_t block_bytes, const Window& window,
                                                    const CpuSet& cpus) {
   std::unique_ptr<QueuedReader> reader(
-      new QueuedReader(std::move(files), std::move(engine), block_bytes, window_bytes));
+      new QueuedReader(std::move(files), std::move(engine), block_bytes, window));
   PENSTOCK_TRY_VOID(reader->later_.Start(cpus));
   reader->engine_->Start([reader = reader.get()](auto batch) { reader->OnCompletions(batch); });
   return std::unique_ptr<Reader>(std::move(reader));
 }
 
 QueuedReader::QueuedReader(std::unique_ptr<FileSet> files, std::unique_ptr<Engine> engine,
-                           uint64_t block_bytes, uint64_t window_bytes)
+                           uint64_t block_bytes, const Window& window)
     : files_(std::move(files)),
       block_bytes_(block_bytes),
-      window_bytes_(window_bytes),
+      window_(window),
       block_devices_(FindDevices(*files_)),
-      scheduler_(window_bytes, files_->device_count()),
+      scheduler_(window.bytes, files_->device_count()),
       later_("penstock-retry", [this](auto due) { OnDue(due); }),
       engine_(std::move(engine)) {
   const uint64_t now = Now();
   for (size_t device = 0; device < block_devices_.size(); ++device) {
     const auto& known = block_devices_[device];
-    meters_.emplace_back(known ? known->name : fmt::format("device {}", device), window_bytes_,
-                         now);
+    meters_.emplace_back(known ? known->name : fmt::format("device {}", device), window_, now);
   }
 }
 
@@ -180,9 +179,13 @@ std::string QueuedReader::Describe() const {
                           : direct == 0
                               ? "through the page cache"
                               : fmt::format("direct for {} of {} files", direct, files_->size());
-  return fmt::format("{}; {}, reads of {}, {} in flight", engine_->Describe(), how,
+  const std::string rate = window_.bytes_per_second == 0
+                               ? ""
+                               : fmt::format(" of a device of {:.2f} GB/s",
+                                             static_cast<double>(window_.bytes_per_second) / 1e9);
+  return fmt::format("{}; {}, reads of {}, {} in flight{}", engine_->Describe(), how,
                      FormatSize({block_bytes_}),
-                     FormatSize({std::max(window_bytes_, 2 * block_bytes_)}));
+                     FormatSize({std::max(window_.bytes, 2 * block_bytes_)}), rate);
 }
 
 EngineRead QueuedReader::NextRead(ReadId id, const Request& request, uint32_t part) const {

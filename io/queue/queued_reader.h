@@ -14,8 +14,9 @@
 #include "io/file.h"
 #include "io/queue/device_meter.h"
 #include "io/queue/piece.h"
+#include "io/queue/scheduler.h"
+#include "io/queue/window.h"
 #include "io/reader.h"
-#include "io/scheduler.h"
 #include "runtime/machine/block_device.h"
 
 namespace penstock::io {
@@ -37,7 +38,7 @@ class QueuedReader final : public Reader {
  public:
   static Result<std::unique_ptr<Reader>> Make(std::unique_ptr<FileSet> files,
                                               std::unique_ptr<Engine> engine, uint64_t block_bytes,
-                                              uint64_t window_bytes, const CpuSet& cpus = {});
+                                              const Window& window, const CpuSet& cpus = {});
   ~QueuedReader() override { Stop(); }
 
   size_t BufferBytes(const Extent& extent) const override;
@@ -82,7 +83,7 @@ class QueuedReader final : public Reader {
   using Finished = std::vector<std::unique_ptr<Request>>;
 
   QueuedReader(std::unique_ptr<FileSet> files, std::unique_ptr<Engine> engine, uint64_t block_bytes,
-               uint64_t window_bytes);
+               const Window& window);
 
   // With the mutex held. `now` is the clock at the begin of the batch.
   EngineRead NextRead(ReadId id, const Request& request, uint32_t part) const;
@@ -101,7 +102,7 @@ class QueuedReader final : public Reader {
 
   const std::unique_ptr<FileSet> files_;
   const uint64_t block_bytes_;
-  const uint64_t window_bytes_;
+  const Window window_;
   std::vector<std::optional<BlockDevice>> block_devices_;  // By File::device; set once.
 
   mutable std::mutex mutex_;

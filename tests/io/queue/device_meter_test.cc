@@ -8,7 +8,7 @@ namespace penstock::io {
 namespace {
 
 TEST(DeviceMeter, IntegratesBusyFullAndDepthOverTime) {
-  DeviceMeter meter("d", 8 * kMiB, 1000);
+  DeviceMeter meter("d", Window{8 * kMiB, 77}, 1000);
   meter.Submit(2000, 4 * kMiB);    // Idle until here;
   meter.Submit(5000, 4 * kMiB);    // 3000 ns with half a window,
   meter.Complete(9000, 4 * kMiB);  // 4000 ns with all of it,
@@ -17,6 +17,7 @@ TEST(DeviceMeter, IntegratesBusyFullAndDepthOverTime) {
   const DeviceStats stats = meter.At(21000);  // A read in flight counts until now.
   EXPECT_EQ(stats.name, "d");
   EXPECT_EQ(stats.window_bytes, 8 * kMiB);
+  EXPECT_EQ(stats.bytes_per_second, 77u);
   EXPECT_EQ(stats.reads, 3u);
   EXPECT_EQ(stats.device_bytes, 20 * kMiB);
   EXPECT_EQ(stats.busy_ns, 3000u + 4000 + 500 + 1000);
@@ -29,7 +30,7 @@ TEST(DeviceMeter, IntegratesBusyFullAndDepthOverTime) {
 }
 
 TEST(DeviceMeter, ADeviceIsFullWhileTheWindowHoldsAReadBack) {
-  DeviceMeter meter("d", 8 * kMiB, 0);
+  DeviceMeter meter("d", Window{8 * kMiB}, 0);
   meter.Submit(0, 5 * kMiB);
   meter.Hold(100, true);
   meter.Hold(150, true);
@@ -41,7 +42,7 @@ TEST(DeviceMeter, ADeviceIsFullWhileTheWindowHoldsAReadBack) {
 }
 
 TEST(DeviceMeter, ATimeOfThePastCountsAsTheLast) {
-  DeviceMeter meter("d", kMiB, 500);
+  DeviceMeter meter("d", Window{kMiB}, 500);
   meter.Submit(400, kMiB);
   meter.Submit(700, kMiB);
   meter.Complete(600, kMiB);
@@ -51,7 +52,7 @@ TEST(DeviceMeter, ATimeOfThePastCountsAsTheLast) {
 }
 
 TEST(DeviceMeter, CountsLatencyByClassAndAddsToTotals) {
-  DeviceMeter meter("d", kMiB, 0);
+  DeviceMeter meter("d", Window{kMiB}, 0);
   meter.AddLatency(ReadClass::kTrunk, 5000);
   meter.AddLatency(ReadClass::kPredicted, 5000);
   meter.AddLatency(ReadClass::kPredicted, 5000);
@@ -71,7 +72,7 @@ TEST(DeviceMeter, CountsLatencyByClassAndAddsToTotals) {
 
 TEST(DeviceMeter, ALongRunDoesNotOverflow) {
   constexpr uint64_t kHour = 3600ull * 1'000'000'000;
-  DeviceMeter meter("d", kMiB, 0);
+  DeviceMeter meter("d", Window{kMiB}, 0);
   meter.Submit(0, kGiB);
   EXPECT_EQ(meter.At(100 * kHour).depth_bytes_ns, kGiB / 1024 * (100 * kHour / 1000));
 }

@@ -73,7 +73,7 @@ class HandReader : public ::testing::Test {
     auto engine = std::make_unique<HandEngine>();
     engine_ = engine.get();
     auto reader = QueuedReader::Make(std::make_unique<FileSet>(std::move(*files)),
-                                     std::move(engine), block, window);
+                                     std::move(engine), block, Window{window});
     ASSERT_TRUE(reader);
     reader_ = std::move(*reader);
   }
