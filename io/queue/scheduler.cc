@@ -1,4 +1,4 @@
-#include "io/scheduler.h"
+#include "io/queue/scheduler.h"
 
 #include "runtime/check.h"
 

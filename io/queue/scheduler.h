@@ -50,6 +50,9 @@ class Scheduler {
   // Takes a waiting ticket out. False when it does not wait.
   bool Cancel(uint64_t id);
 
+  // Whether something waits for this device. After Next has answered nothing, it is the window
+  // that holds it back.
+  bool Waits(uint32_t device) const { return !devices_[device].queue.empty(); }
   size_t waiting() const { return places_.size(); }
   size_t submitted() const { return submitted_.size(); }
 

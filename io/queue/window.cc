@@ -1,0 +1,231 @@
+#include "io/queue/window.h"
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "io/engines/make.h"
+#include "io/queue/piece.h"
+#include "runtime/check.h"
+#include "runtime/measure/clock.h"
+#include "runtime/memory/region.h"
+
+namespace penstock::io {
+namespace {
+
+constexpr uint64_t kRounds = 3;
+constexpr uint64_t kMostReads = 256;
+// A completion may wait that long for its thread when every core computes.
+constexpr double kRefillSeconds = 0.001;
+
+uint64_t Now() { return NowNs(Clock::kWall); }
+
+// Keeps a number of reads in flight and counts what they bring.
+class Probe {
+ public:
+  Probe(Engine& engine, const FileSet& files, uint32_t device, uint64_t block_bytes)
+      : engine_(engine), block_bytes_(block_bytes) {
+    for (FileId id = 0; id < files.size(); ++id) {
+      const File& file = files[id];
+      const uint64_t blocks = file.bytes / block_bytes;
+      if (!file.direct || file.device != device || blocks == 0) continue;
+      blocks_ += blocks;
+      ends_.emplace(blocks_, id);
+    }
+  }
+
+  Status Start() {
+    if (blocks_ == 0) return Refused("no file is as long as one read");
+    PENSTOCK_TRY(memory_, HugeRegion::Map(2 * block_bytes_));
+    memory_.Touch();
+    next_ = Now() % blocks_;
+    engine_.Start([this](auto batch) { OnCompletions(batch); });
+    return {};
+  }
+
+  // Bytes a second with `reads` in flight, from the first completion on until `span` is over; then
+  // waits for the rest.
+  Result<double> Rate(uint64_t reads, uint64_t span_ns) {
+    std::unique_lock lock(mutex_);
+    const uint64_t start = Now();
+    until_ = start + span_ns;
+    first_ = last_ = counted_ = 0;
+    in_flight_ = reads;
+    std::vector<EngineRead> batch;
+    for (uint64_t i = 0; i < reads; ++i) batch.push_back(NextRead());
+    lock.unlock();
+    engine_.Submit(batch);
+    lock.lock();
+    idle_.wait(lock, [this] { return in_flight_ == 0; });
+    if (failed_) return Failed("a read failed");
+    if (last_ > first_)
+      return static_cast<double>(counted_) * 1e9 / static_cast<double>(last_ - first_);
+    // Everything came at one time, or later than it should: all that is known is how late.
+    const auto took = static_cast<double>(std::max<uint64_t>(Now() - start, 1));
+    return static_cast<double>(reads * block_bytes_) * 1e9 / took;
+  }
+
+ private:
+  EngineRead NextRead() {
+    const uint64_t block = next_++ % blocks_;
+    const auto place = ends_.upper_bound(block);
+    const uint64_t begin = place == ends_.begin() ? 0 : std::prev(place)->first;
+    EngineRead read;
+    read.cookie = next_;
+    read.file = place->second;
+    read.offset = (block - begin) * block_bytes_;
+    // Nobody looks at what arrives, so that two reads may share their memory.
+    read.data = memory_.data() + next_ % 2 * block_bytes_;
+    read.bytes = static_cast<uint32_t>(block_bytes_);
+    return read;
+  }
+
+  void OnCompletions(std::span<const Completion> completions) {
+    const std::lock_guard lock(mutex_);
+    const uint64_t now = Now();
+    for (const Completion& completion : completions) {
+      failed_ = failed_ || completion.result != static_cast<int64_t>(block_bytes_);
+    }
+    // What the first completions bring was under way before.
+    if (first_ == 0) {
+      first_ = last_ = now;
+    } else if (now < until_) {
+      last_ = now;
+      counted_ += completions.size() * block_bytes_;
+    }
+    if (now < until_ && !failed_) {
+      std::vector<EngineRead> batch;
+      for (size_t i = 0; i < completions.size(); ++i) batch.push_back(NextRead());
+      engine_.Submit(batch);
+      return;
+    }
+    in_flight_ -= completions.size();
+    if (in_flight_ == 0) idle_.notify_one();
+  }
+
+  Engine& engine_;
+  const uint64_t block_bytes_;
+  std::map<uint64_t, FileId> ends_;  // The first block behind a file, counted over all of them.
+  uint64_t blocks_ = 0;
+  HugeRegion memory_;
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  uint64_t next_ = 0;
+  uint64_t in_flight_ = 0;
+  uint64_t until_ = 0;
+  uint64_t first_ = 0, last_ = 0;  // Completions that count.
+  uint64_t counted_ = 0;           // Bytes after the first.
+  bool failed_ = false;
+};
+
+Result<Window> MeasureStarted(Probe& probe, uint64_t block_bytes, Duration budget) {
+  std::vector<uint64_t> tries;
+  for (uint64_t reads = 2; reads <= kMostReads; reads *= 2) {
+    if (reads > 2 && reads * block_bytes > kMostWindowBytes) break;
+    tries.push_back(reads);
+  }
+  const uint64_t start = Now();
+  const uint64_t span = budget.ns / (tries.size() * kRounds + 1);
+  PENSTOCK_TRY(const double first, probe.Rate(2, span));
+  // What does not come within its time would only show how late it comes.
+  const double most =
+      std::max(first * static_cast<double>(span) / 1e9, static_cast<double>(2 * block_bytes));
+  std::erase_if(tries,
+                [&](uint64_t reads) { return static_cast<double>(reads * block_bytes) > most; });
+  std::vector<WindowSample> samples = {{2, first}};
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    for (uint64_t i = 0; i < tries.size() && Now() - start < budget.ns; ++i) {
+      const uint64_t reads = tries[(round + i) % tries.size()];
+      PENSTOCK_TRY(const double rate, probe.Rate(reads, span));
+      samples.push_back({reads, rate});
+    }
+  }
+  const WindowSample chosen = SmallestSufficient(samples);
+  return Window{chosen.reads * block_bytes, static_cast<uint64_t>(chosen.bytes_per_second)};
+}
+
+// The device with most bytes in direct files, if they are enough to measure.
+Result<uint32_t> MeasurableDevice(const FileSet& files) {
+  std::map<uint32_t, uint64_t> bytes;
+  for (const File& file : files.files()) {
+    if (file.direct) bytes[file.device] += file.bytes;
+  }
+  const auto most = std::max_element(bytes.begin(), bytes.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  if (most == bytes.end() || most->second < kLeastMeasuredBytes) return Failed("too few bytes");
+  return most->first;
+}
+
+Result<Window> AutomaticWindow(const IoOptions& options, const Pace& pace, const FileSet& files) {
+  if (pace.bytes_per_second > 0) return WindowOfPace(pace, options.bs.bytes);
+  const auto device = MeasurableDevice(files);
+  if (options.ioengine == "memory" || !device) return Window{};
+  IoOptions plain = options;
+  plain.fault.clear();
+  EngineSetup setup;
+  setup.files = &files;
+  setup.depth = std::clamp<uint64_t>(kMostWindowBytes / options.bs.bytes, 2, kMostReads);
+  PENSTOCK_TRY(std::unique_ptr<Engine> engine, MakeEngine(plain, setup, ""));
+  const auto measured = MeasureWindow(*engine, files, *device, options.bs.bytes, kWindowBudget);
+  return measured ? *measured : Window{};
+}
+
+}  // namespace
+
+WindowSample SmallestSufficient(std::span<const WindowSample> samples) {
+  PENSTOCK_CHECK(!samples.empty());
+  std::map<uint64_t, double> best;
+  double rate = 0;
+  for (const WindowSample& sample : samples) {
+    double& of_reads = best[sample.reads];
+    of_reads = std::max(of_reads, sample.bytes_per_second);
+    rate = std::max(rate, sample.bytes_per_second);
+  }
+  const auto enough = std::find_if(best.begin(), best.end(), [&](const auto& entry) {
+    return entry.second >= kWindowShare * rate;
+  });
+  return {enough->first, rate};
+}
+
+Window WindowOfPace(const Pace& pace, uint64_t block_bytes) {
+  const auto rate = static_cast<double>(pace.bytes_per_second);
+  const auto block = static_cast<double>(block_bytes);
+  const double seconds = static_cast<double>(pace.latency.ns) / 1e9 + kRefillSeconds;
+  const double reads = std::ceil(1 + rate * seconds / block);
+  const double most = std::max(2.0, std::floor(static_cast<double>(kMostWindowBytes) / block));
+  return {static_cast<uint64_t>(std::clamp(reads, 2.0, most)) * block_bytes, pace.bytes_per_second};
+}
+
+Result<Window> MeasureWindow(Engine& engine, const FileSet& files, uint32_t device,
+                             uint64_t block_bytes, Duration budget) {
+  Probe probe(engine, files, device, block_bytes);
+  PENSTOCK_TRY_VOID(probe.Start());
+  const auto window = MeasureStarted(probe, block_bytes, budget);
+  engine.Stop();
+  return window;
+}
+
+Result<Window> ChooseWindow(const IoOptions& options, const FileSet& files) {
+  PENSTOCK_TRY(const Pace pace, ParsePace(options.pace));
+  const uint64_t depth_bytes = options.iodepth * options.bs.bytes;
+  if (options.window == "auto") {
+    if (depth_bytes == 0) return AutomaticWindow(options, pace, files);
+    return Window{depth_bytes, pace.bytes_per_second};
+  }
+  const auto size = ParseSize(options.window);
+  if (!size || size->bytes < 4 * kKiB || size->bytes > kGiB) {
+    return Refused(
+        fmt::format("--window is auto or a size from 4k to 1G, got \"{}\"", options.window));
+  }
+  return Window{depth_bytes > 0 ? std::min(size->bytes, depth_bytes) : size->bytes,
+                pace.bytes_per_second};
+}
+
+}  // namespace penstock::io

@@ -1,0 +1,199 @@
+#include "io/queue/window.h"
+
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/io/random_file.h"
+
+namespace penstock::io {
+namespace {
+
+TEST(Window, TheFewestReadsThatReachTheRateAreTaken) {
+  const auto reads = [](std::vector<WindowSample> samples) {
+    return SmallestSufficient(samples).reads;
+  };
+  EXPECT_EQ(reads({{2, 100}}), 2u);
+  EXPECT_EQ(reads({{2, 98}, {4, 100}}), 2u);
+  EXPECT_EQ(reads({{2, 97.9}, {4, 100}}), 4u);
+  EXPECT_EQ(reads({{8, 100}, {4, 99}, {2, 50}}), 4u);
+  // The best of several rounds counts: what disturbs a sample only lowers it.
+  EXPECT_EQ(reads({{2, 50}, {4, 100}, {2, 99}, {4, 60}}), 2u);
+  EXPECT_EQ(SmallestSufficient(std::vector<WindowSample>{{2, 98}, {4, 100}}).bytes_per_second, 100);
+}
+
+TEST(Window, APacedDeviceIsArithmetic) {
+  const auto window = [](uint64_t rate, uint64_t latency_ns, uint64_t block) {
+    return WindowOfPace({rate, Duration{latency_ns}}, block).bytes;
+  };
+  EXPECT_EQ(window(500'000'000, 100'000, 4 * kMiB), 8 * kMiB);     // Two reads at least;
+  EXPECT_EQ(window(3'000'000'000, 0, 4 * kMiB), 8 * kMiB);         // 3 MB while one is answered,
+  EXPECT_EQ(window(7'000'000'000, 0, 4 * kMiB), 12 * kMiB);        // 7 MB,
+  EXPECT_EQ(window(1'000'000'000, 9'000'000, kMiB), 11 * kMiB);    // 10 MB with the latency,
+  EXPECT_EQ(window(1'000'000'000, 0, 64 * kKiB), 17 * 64 * kKiB);  // also in small reads,
+  EXPECT_EQ(window(uint64_t{1} << 62, 60'000'000'000, kMiB), kMostWindowBytes);  // at most so much,
+  EXPECT_EQ(window(uint64_t{1} << 62, 0, 64 * kMiB), 128 * kMiB);                // but two reads.
+  EXPECT_EQ(WindowOfPace({12345, {}}, kMiB).bytes_per_second, 12345u);
+}
+
+class ChosenWindow : public ::testing::Test {
+ protected:
+  ChosenWindow() {
+    auto files = FileSet::Open(std::vector{file_.path()}, DirectMode::kAuto, {});
+    EXPECT_TRUE(files);
+    files_ = std::move(*files);
+  }
+  Window Choose(const IoOptions& options) {
+    const auto window = ChooseWindow(options, files_);
+    EXPECT_TRUE(window);
+    return window ? *window : Window{0};
+  }
+
+  const RandomFile file_{1 << 20, 1};
+  FileSet files_;
+};
+
+TEST_F(ChosenWindow, IsTheDefaultForSmallFiles) {
+  const Window window = Choose({});
+  EXPECT_EQ(window.bytes, kDefaultWindowBytes);
+  EXPECT_EQ(window.bytes_per_second, 0u);  // Not measured.
+}
+
+TEST_F(ChosenWindow, IsWhatTheOptionsSay) {
+  IoOptions options;
+  options.iodepth = 3;
+  EXPECT_EQ(Choose(options).bytes, 12 * kMiB);
+  options.window = "40M";
+  EXPECT_EQ(Choose(options).bytes, 12 * kMiB);  // --iodepth caps it.
+  options.window = "5M";
+  EXPECT_EQ(Choose(options).bytes, 5 * kMiB);
+  options.iodepth = 0;
+  options.window = "40M";
+  EXPECT_EQ(Choose(options).bytes, 40 * kMiB);
+  options.window = "auto";
+  options.pace = "7G";
+  EXPECT_EQ(Choose(options).bytes, 12 * kMiB);
+  EXPECT_EQ(Choose(options).bytes_per_second, 7 * kGiB);
+  options.iodepth = 1;
+  EXPECT_EQ(Choose(options).bytes, 4 * kMiB);
+  EXPECT_EQ(Choose(options).bytes_per_second, 7 * kGiB);
+}
+
+TEST_F(ChosenWindow, RefusesWhatIsNoSize) {
+  for (const char* text : {"", "much", "4095", "2G", "-1"}) {
+    IoOptions options;
+    options.window = text;
+    const auto window = ChooseWindow(options, files_);
+    ASSERT_FALSE(window) << text;
+    EXPECT_EQ(window.error().code, ErrorCode::kRefused);
+    EXPECT_NE(window.error().message.find("--window"), std::string::npos);
+  }
+}
+
+// Answers every read at once, whole or with `result`, from a thread of its own.
+class InstantEngine final : public Engine {
+ public:
+  void Start(Sink sink) override {
+    sink_ = std::move(sink);
+    thread_ = std::thread([this] { Run(); });
+  }
+  void Submit(std::span<const EngineRead> reads) override {
+    const std::lock_guard lock(mutex_);
+    queue_.insert(queue_.end(), reads.begin(), reads.end());
+    in_flight_ += reads.size();
+    most_in_flight_ = std::max(most_in_flight_, in_flight_);
+    for (const EngineRead& read : reads) seen_.push_back(read);
+    changed_.notify_one();
+  }
+  void Stop() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      changed_.notify_one();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+  ~InstantEngine() override { Stop(); }
+  std::string Describe() const override { return "instant"; }
+
+  int error = 0;
+  bool stopped_ = false;
+  size_t in_flight_ = 0, most_in_flight_ = 0;
+  std::vector<EngineRead> seen_;
+
+ private:
+  void Run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      std::vector<Completion> batch;
+      for (const EngineRead& read : queue_) {
+        batch.push_back({read.cookie, error != 0 ? -error : read.bytes, read.data});
+      }
+      queue_.clear();
+      in_flight_ -= batch.size();
+      lock.unlock();
+      sink_(batch);
+      lock.lock();
+    }
+  }
+
+  Sink sink_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<EngineRead> queue_;
+  std::thread thread_;
+};
+
+class MeasuredWindow : public ChosenWindow {
+ protected:
+  void SetUp() override {
+    if (files_.direct_count() == 0) GTEST_SKIP() << "no direct reads in the temporary folder";
+  }
+  Result<Window> Measure(uint64_t block) {
+    return MeasureWindow(engine_, files_, 0, block, Duration{5'000'000});
+  }
+  InstantEngine engine_;
+};
+
+TEST_F(MeasuredWindow, ReadsTheWholeFileInBlocksAndIsBounded) {
+  const auto window = Measure(64 * kKiB);
+  ASSERT_TRUE(window);
+  EXPECT_GE(window->bytes, 2 * 64 * kKiB);
+  EXPECT_LE(window->bytes, 256 * 64 * kKiB);
+  EXPECT_EQ(window->bytes % (64 * kKiB), 0u);
+  EXPECT_GT(window->bytes_per_second, 0u);
+  EXPECT_TRUE(engine_.stopped_);
+  EXPECT_EQ(engine_.in_flight_, 0u);
+  EXPECT_LE(engine_.most_in_flight_, 256u);
+  std::set<uint64_t> offsets;
+  for (const EngineRead& read : engine_.seen_) {
+    ASSERT_EQ(read.bytes, 64 * kKiB);
+    ASSERT_EQ(read.offset % (64 * kKiB), 0u);
+    ASSERT_LE(read.offset + read.bytes, file_.size());
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(read.data) % 4096, 0u);
+    offsets.insert(read.offset);
+  }
+  EXPECT_EQ(offsets.size(), 16u);
+}
+
+TEST_F(MeasuredWindow, FailsWithTheReads) {
+  engine_.error = EIO;
+  EXPECT_FALSE(Measure(64 * kKiB));
+  EXPECT_TRUE(engine_.stopped_);
+}
+
+TEST_F(MeasuredWindow, NeedsAFileOfOneRead) {
+  EXPECT_FALSE(Measure(2 * kMiB));
+  EXPECT_TRUE(engine_.seen_.empty());
+}
+
+}  // namespace
+}  // namespace penstock::io
