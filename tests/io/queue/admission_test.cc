@@ -115,8 +115,9 @@ TEST_F(Admission, DemandedReadsThatComeTogetherWaitForTheWindowOnce) {
 }
 
 TEST_F(Admission, TheTrunkKeepsTheDeviceBusyWhileWakeUpsAreLate) {
-  for (const uint64_t extent : {kMiB, 3 * kMiB, 4 * kMiB, 5 * kMiB, 8 * kMiB, 9 * kMiB}) {
-    MakeReader(100'000);
+  for (const uint64_t extent :
+       {kMiB, 3 * kMiB, 4 * kMiB, 4 * kMiB + 9000, 5 * kMiB, 8 * kMiB, 8 * kMiB + 9000}) {
+    MakeReader(700'000);
     Saturate(ReadClass::kTrunk, 32, [&] { return extent; });
     device_->RunUntil(2000 * kMiB);
     EXPECT_LE(device_->idle_ns(), device_->now() / 50) << extent;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "models/k3/commands/bench/codec.h"
+#include "models/k3/commands/bench/io.h"
 #include "models/k3/commands/bench/token.h"
 #include "runtime/options/nearest.h"
 
@@ -18,9 +19,10 @@ struct Benchmark {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Benchmark, 2> kBenchmarks = {{
+constexpr std::array<Benchmark, 3> kBenchmarks = {{
     {"token", "whole steps beside the device alone and the arithmetic alone", RunBenchToken},
     {"codec", "decoding of weights on one core, beside memcpy and zstd", RunBenchCodec},
+    {"io", "reading of files beside fio, and the wait of a demanded read", RunBenchIo},
 }};
 
 std::string List() {

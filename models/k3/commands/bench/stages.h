@@ -7,7 +7,7 @@
 
 namespace penstock::k3 {
 
-// A progress line for each stage.
+// A progress line for each stage of a benchmark.
 class Stages {
  public:
   explicit Stages(Console& console) : console_(console) {}
