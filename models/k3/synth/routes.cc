@@ -11,12 +11,12 @@ namespace {
 
 constexpr double kLogitSpread = 1.5;    // Sigmoids from 0.05 to 0.95.
 constexpr double kSigmoidSlope = 0.18;  // Its mean over such logits.
-constexpr double kOwnWrite = 2;         // What a layer's attention writes into its channels.
+constexpr double kOwnWrite = 4;         // What a layer's attention writes into its channels.
 // What every sub-layer writes elsewhere. Little: it adds up in the channels of later layers. All
 // rows alike: rows of several sizes would have exponents of more entropy than trained ones.
 constexpr double kOtherWrite = 0.125;
 constexpr double kQuietEmbedding = 0.05;
-constexpr double kFreeRouter = 0.1;  // Of what a token channel's weight would be for all of it.
+constexpr double kFreeRouter = 0.03;  // Of what a token channel's weight would be for all of it.
 
 double Tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
 
@@ -71,7 +71,7 @@ std::optional<RouteDesign> RouteDesign::Make(std::string_view routes, const Shap
   const double fraction =
       std::min(0.999, static_cast<double>(shape.top_k) / static_cast<double>(shape.experts));
   if (routes == "sticky") {
-    return RouteDesign(shape, SharesFor(std::max(0.78, fraction), 0.84, fraction, 0.2), 1);
+    return RouteDesign(shape, SharesFor(std::max(0.88, fraction), 0.92, fraction, 0.2), 1);
   }
   const double repeat = fraction + 0.15 * (1 - fraction);
   return RouteDesign(shape, SharesFor(repeat, 0.52, fraction, 0.5), 0.5);
@@ -124,7 +124,8 @@ std::shared_ptr<const Gains> RouteDesign::Router(size_t layer) const {
     return kLogitSpread * std::sqrt(std::max(0.0, share) / std::max(1.0, channels));
   };
   const double lasting = weight(shares_.lasting - shares_.bias, others);
-  const double fresh = weight(1 - shares_.lasting - shares_.token, own);
+  // Attended values have a root mean square of about a half, embedding rows of 1.
+  const double fresh = weight(1 - shares_.lasting - shares_.token, own) / (0.5 * kOwnWrite);
   const double quiet = kFreeRouter * weight(1, others);
   auto gains = std::make_shared<Gains>();
   for (size_t c = 0; c < hidden_; ++c) {
