@@ -44,8 +44,13 @@ class Engine : public text::TextModel {
   void ExpectMore(bool more) override { pipeline_->ExpectMore(more); }
   void Cancel() override { pipeline_->Cancel(); }
 
+  // Tells `sink` of every choice of experts from the next step on; null ends it. It must outlive
+  // the steps. Not while a step runs.
+  void Observe(RouteSink* sink) { step_context_->routes = sink; }
+
   const StepStats& last_step() const { return pipeline_->last_step(); }
   const Config& config() const { return config_; }
+  const Catalogue& catalogue() const { return *catalogue_; }
   const std::string& checkpoint_id() const { return checkpoint_id_; }
   const MemoryPlan& plan() const { return plan_; }
   // For what replays a step's reads without its arithmetic, between two steps.

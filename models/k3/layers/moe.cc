@@ -23,6 +23,7 @@ Status ChooseExperts(Context& context) {
                                  shape.top_groups, shape.renormalize, shape.routed_scale};
   ops::Route(config, act.router, context.vectors().router_bias, act.router_scratch, act.chosen,
              act.chosen_weight);
+  if (context.routes != nullptr) context.routes->Chosen(context);
   return {};
 }
 

@@ -46,6 +46,7 @@ NewDirectory::NewDirectory(NewDirectory&& other) noexcept
       made_(other.made_),
       committed_(std::exchange(other.committed_, true)),
       fd_(std::exchange(other.fd_, -1)),
+      direct_(other.direct_),
       names_(std::move(other.names_)) {}
 
 NewDirectory::~NewDirectory() {
@@ -81,20 +82,43 @@ Status NewDirectory::Begin(const std::string& name, uint64_t bytes) {
     return Failed(fmt::format("{}: cannot be made: {}", Path(name), std::strerror(error)), error);
   names_.push_back(name);
   fd_ = fd;
+  direct_ = false;
   if (bytes == 0 || ::fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) == 0) return {};
   // Not every file system can reserve; writing will tell.
   if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return {};
   return Problem(fmt::format("cannot get {} bytes", bytes).c_str(), errno);
 }
 
-Status NewDirectory::Write(std::span<const std::byte> bytes) {
+Status NewDirectory::BeginDirect(const std::string& name, uint64_t bytes) {
+  PENSTOCK_TRY_VOID(Begin(name, bytes));
+  const int flags = ::fcntl(fd_, F_GETFL);
+  direct_ = flags >= 0 && ::fcntl(fd_, F_SETFL, flags | O_DIRECT) == 0;
+  return {};
+}
+
+bool NewDirectory::LeaveDirect() {
+  if (!std::exchange(direct_, false)) return false;
+  const int flags = ::fcntl(fd_, F_GETFL);
+  return flags >= 0 && ::fcntl(fd_, F_SETFL, flags & ~O_DIRECT) == 0;
+}
+
+Status NewDirectory::WriteAll(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    // It took the flag and not the bytes: other alignments, or it cannot after all.
+    if (written < 0 && errno == EINVAL && LeaveDirect()) continue;
     if (written <= 0) return Problem("writing failed", written == 0 ? ENOSPC : errno);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
   return {};
+}
+
+Status NewDirectory::Write(std::span<const std::byte> bytes) {
+  const size_t whole = direct_ ? bytes.size() / kDirect * kDirect : 0;
+  PENSTOCK_TRY_VOID(WriteAll(bytes.first(whole)));
+  if (whole < bytes.size()) LeaveDirect();
+  return WriteAll(bytes.subspan(whole));
 }
 
 Status NewDirectory::Write(std::string_view text) { return Write(std::as_bytes(std::span(text))); }
