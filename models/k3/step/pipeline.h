@@ -10,11 +10,11 @@
 
 #include "graph/graph.h"
 #include "io/reader.h"
+#include "models/k3/experts/experts.h"
 #include "models/k3/layers/context.h"
 #include "models/k3/layers/flow.h"
 #include "models/k3/step/messages.h"
 #include "models/k3/step/step_meter.h"
-#include "models/k3/weights/experts.h"
 #include "models/k3/weights/meeting.h"
 #include "models/k3/weights/packed/decode_queue.h"
 #include "models/k3/weights/packed/stripe_decoder.h"

@@ -1,4 +1,4 @@
-#include "io/block_cache.h"
+#include "io/cache/block_cache.h"
 
 #include "runtime/check.h"
 

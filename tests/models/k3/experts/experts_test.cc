@@ -1,4 +1,4 @@
-#include "models/k3/weights/experts.h"
+#include "models/k3/experts/experts.h"
 
 #include <cstring>
 #include <fstream>

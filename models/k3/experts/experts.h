@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "io/block_cache.h"
+#include "io/cache/block_cache.h"
 #include "io/reader.h"
 #include "models/k3/config/shape.h"
+#include "models/k3/experts/expert_view.h"
 #include "models/k3/weights/catalogue.h"
-#include "models/k3/weights/expert_view.h"
 #include "models/k3/weights/traffic.h"
 
 namespace penstock::k3 {
