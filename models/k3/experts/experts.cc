@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "io/cache/eviction/policies.h"
 #include "runtime/check.h"
 #include "runtime/size.h"
 
@@ -50,6 +51,16 @@ Runs RunsOf(const ExpertTensors& expert) {
   return result;
 }
 
+std::unique_ptr<io::EvictionPolicy> PolicyFor(const Shape& shape, size_t slots,
+                                              std::string_view name) {
+  size_t moe_layers = 0;
+  for (size_t layer = 0; layer < shape.layers; ++layer) moe_layers += shape.IsMoe(layer) ? 1 : 0;
+  auto policy =
+      io::MakePolicy(name, {slots, shape.layers * shape.experts, moe_layers * shape.top_k});
+  PENSTOCK_CHECK(policy != nullptr);
+  return policy;
+}
+
 }  // namespace
 
 // One expert on its way. Shared by its reads; the last one to arrive finishes it.
@@ -66,11 +77,11 @@ struct Experts::Fetch {
 };
 
 Experts::Experts(const Catalogue& catalogue, const Shape& shape, io::Reader& reader,
-                 std::byte* memory, size_t slot_bytes, size_t slots)
+                 std::byte* memory, size_t slot_bytes, size_t slots, std::string_view policy)
     : catalogue_(catalogue),
       experts_(shape.experts),
       reader_(reader),
-      cache_(memory, slot_bytes, slots),
+      cache_(memory, slot_bytes, slots, PolicyFor(shape, slots, policy)),
       views_(slots) {}
 
 size_t Experts::SlotBytes(const Catalogue& catalogue, const Shape& shape,
