@@ -27,7 +27,10 @@
 // Weights that were stored once more, losslessly coded in the order of their use, are a Pack
 // (io/pack.h): its manifest gives the extents, StripeView the chunks in the bytes that arrive.
 //
-// Not here: what the bytes mean, when they are wanted, and where they stay afterwards.
+// Blocks that stay for a while are a BlockCache (io/cache/block_cache.h); which of them makes room is
+// arithmetic of its own (io/cache/eviction/), which can be replayed over recorded requests.
+//
+// Not here: what the bytes mean and when they are wanted.
 
 #include "io/checkpoint.h"
 #include "io/file.h"

@@ -287,6 +287,11 @@ Result<text::StepResult> Engine::Step(const text::StateRef& before,
   return result;
 }
 
+RoutesHeader Engine::routes_header() const {
+  const Shape& shape = config_.shape;
+  return {shape.layers, shape.experts, shape.top_k, plan_.slot_bytes, checkpoint_id_};
+}
+
 std::string Engine::Describe() const {
   std::string out = fmt::format(
       "{}; {} kernels, {} compute threads; ring {}, expert cache {} of {} each, {} "

@@ -9,6 +9,7 @@
 #include "io/reader.h"
 #include "models/k3/config/options.h"
 #include "models/k3/config/shape.h"
+#include "models/k3/experts/routes.h"
 #include "models/k3/layers/context.h"
 #include "models/k3/planner.h"
 #include "models/k3/state/state.h"
@@ -49,6 +50,10 @@ class Engine : public text::TextModel {
   void Observe(RouteSink* sink) { step_context_->routes = sink; }
 
   const StepStats& last_step() const { return pipeline_->last_step(); }
+  // The experts of the last step, layer by layer, and what is known of them as a whole.
+  std::span<const Route> last_routes() const { return pipeline_->last_routes(); }
+  RoutesHeader routes_header() const;
+
   const Config& config() const { return config_; }
   const Catalogue& catalogue() const { return *catalogue_; }
   const std::string& checkpoint_id() const { return checkpoint_id_; }

@@ -5,7 +5,8 @@
 //
 //   config/    the numbers of a checkpoint (Shape), and the options of a run
 //   weights/   what is read: the catalogue of tensors, the order of use (Pass), the stream
-//              through the ring, the cache of routed experts, and where weights meet their inputs
+//              through the ring, and where weights meet their inputs
+//   experts/   the routed experts: their cache, and those that are read before they are demanded
 //   state/     versions of a sequence, immutable and sharing what did not change
 //   layers/    the arithmetic of one position, and its dataflow as bookkeeping alone (Flow)
 //   planner.h  shares the memory budget out, before anything is allocated

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "io/options.h"
+#include "models/k3/experts/experts.h"
 #include "models/k3/layers/activations.h"
 #include "models/k3/state/state.h"
-#include "models/k3/weights/experts.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
 #include "models/k3/weights/resident.h"
 #include "models/k3/weights/stream.h"

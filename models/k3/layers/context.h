@@ -57,6 +57,7 @@ struct Context {
   Phase phase = Phase::kAttention;
   size_t kda_ordinal = 0;  // Of this layer among the KDA layers.
   size_t mla_ordinal = 0;
+  size_t moe_ordinal = 0;
   MutableBuffer kda_block;  // The state that this step's KDA layer writes.
 
   RouteSink* routes = nullptr;  // Null: nobody listens. Set between steps.

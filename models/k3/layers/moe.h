@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "models/k3/experts/expert_view.h"
 #include "models/k3/layers/context.h"
-#include "models/k3/weights/expert_view.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {

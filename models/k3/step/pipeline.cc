@@ -75,6 +75,9 @@ Pipeline::Pipeline(const Services& services)
       gather_(Small("gather", Event::kGathered, Always<GatherExperts>)),
       combine_(Small("combine", Event::kCombined, CombineSublayer)),
       commit_(graph_, "commit", kSerial, [this](Go, auto&) { Commit(); }) {
+  for (uint32_t layer = 0; layer < context_.shape.layers; ++layer) {
+    if (context_.shape.IsMoe(layer)) routes_.push_back({0, layer, {}, {}});
+  }
   Connect();
   s_.ring.OnFree([this] { WakeAdmission(); });
   s_.experts.OnRelease([this] { credits_.Return(); });
@@ -341,17 +344,25 @@ void Pipeline::Advance(const Done& done, AdvanceStage::Outputs& out) {
   if (done.event == Event::kKdaHeads && !next_.empty()) EndKda(context_);
   if (done.event == Event::kEmbedded || flow_.layer() != context_.layer) EnterLayer();
   context_.phase = flow_.phase();
+  if (done.event == Event::kChosen) NoteRoute();
   for (const Next& next : next_) Dispatch(next, out);
 }
 
 void Pipeline::EnterLayer() {
   context_.layer = flow_.layer();
-  context_.kda_ordinal = context_.mla_ordinal = 0;
+  context_.kda_ordinal = context_.mla_ordinal = context_.moe_ordinal = 0;
   for (size_t layer = 0; layer < context_.layer; ++layer) {
     ++(context_.shape.IsKda(layer) ? context_.kda_ordinal : context_.mla_ordinal);
+    if (context_.shape.IsMoe(layer)) ++context_.moe_ordinal;
   }
   s_.stream.Reach(context_.step, context_.layer);
   WakeAdmission();
+}
+
+void Pipeline::NoteRoute() {
+  Route& route = routes_[context_.moe_ordinal];
+  route.n = context_.step;
+  route.chosen.assign(context_.act.chosen, context_.act.chosen + context_.shape.top_k);
 }
 
 void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {

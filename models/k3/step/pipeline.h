@@ -4,17 +4,19 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/graph.h"
 #include "io/reader.h"
+#include "models/k3/experts/experts.h"
+#include "models/k3/experts/routes.h"
 #include "models/k3/layers/context.h"
 #include "models/k3/layers/flow.h"
 #include "models/k3/step/messages.h"
 #include "models/k3/step/step_meter.h"
-#include "models/k3/weights/experts.h"
 #include "models/k3/weights/meeting.h"
 #include "models/k3/weights/packed/decode_queue.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
@@ -75,6 +77,8 @@ class Pipeline {
   void Cancel();
 
   const StepStats& last_step() const { return stats_; }
+  // The experts of each layer in the last step that ended well.
+  std::span<const Route> last_routes() const { return routes_; }
   std::string Dot(bool times) const { return graph_.picture().Dot(times); }
 
  private:
@@ -126,6 +130,7 @@ class Pipeline {
 
   void WakeAdmission();
   void EnterLayer();
+  void NoteRoute();
   void BeginStep(std::shared_ptr<const SequenceState> before);
   void PauseWeights();
   void Recover();
@@ -154,6 +159,7 @@ class Pipeline {
   StepMeter meter_;
   Traffic embed_;
   StepStats stats_;
+  std::vector<Route> routes_;  // [layers with experts]
 
   graph::Graph graph_;
   // Weights: in order of use, for ever, ahead of the tokens.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/k3/weights/experts.h"
+#include "models/k3/experts/experts.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
 #include "models/k3/weights/stream.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/k3/weights/experts.h"
+#include "models/k3/experts/experts.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/stream.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/k3/weights/expert_reads.h"
+#include "models/k3/experts/expert_reads.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {

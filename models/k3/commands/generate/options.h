@@ -21,6 +21,7 @@ struct RunOptions {
   std::string events;
   std::string logits;
   std::string graph;
+  std::string routes;
   std::string verify_against;
   bool force = false;
 
@@ -38,9 +39,13 @@ struct RunOptions {
       "The logits that chose each token: raw little-endian float32, a row a token. Written as "
       "FILE.partial, named when the run ends, also when it was cut short.");
     v("graph", c.graph, "The graph of a step with its measured times, as DOT, after the run.");
+    v("routes", c.routes,
+      "JSON lines of the experts that each layer chose and of those predicted for it, for "
+      "`penstock "
+      "replay`. Written as FILE.partial, named when the run ends.");
     v("verify-against", c.verify_against,
       "--events file of an earlier run; the first token id that differs ends this one, exit 4.");
-    v("force", c.force, "Replace the files of --events, --logits and --graph.");
+    v("force", c.force, "Replace the files of --events, --logits, --graph and --routes.");
   }
 };
 

@@ -90,6 +90,9 @@ Status Run::Execute() {
 
 Status Run::WriteStart() {
   started_ = true;
+  if (record_->wants_routes()) {
+    PENSTOCK_TRY_VOID(record_->StartRoutes(engine_->routes_header()));
+  }
   return record_->Start({{"version", kVersion},
                          {"config", settings_.Rows().ToJson()},
                          {"checkpoint_id", engine_->checkpoint_id()},
@@ -108,6 +111,7 @@ bool Run::Note(Status status) {
 void Run::OnStep(const text::StepRecord& step) {
   totals_.Add(step, engine_->last_step());
   Note(record_->Step(engine_->last_step(), ResidentBytes()));
+  if (record_->wants_routes()) Note(record_->Routes(engine_->last_routes()));
   if (step.prompt) console_.Advance(step.begin + step.positions, "");
 }
 

@@ -50,7 +50,7 @@ Status CheckFree(const std::string& path, bool replace) {
 
 Status RunRecord::CheckPaths(const RunOptions& options) {
   std::vector<std::string> paths;
-  for (const std::string& path : {options.events, options.logits, options.graph}) {
+  for (const std::string& path : {options.events, options.logits, options.graph, options.routes}) {
     if (path.empty()) continue;
     if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
       return Refused(fmt::format("{} was given for two different outputs", path));
@@ -72,7 +72,18 @@ Result<RunRecord> RunRecord::Create(const RunOptions& options) {
   if (!options.graph.empty()) {
     PENSTOCK_TRY(record.graph_, RecordFile::Create(options.graph, options.force));
   }
+  if (!options.routes.empty()) {
+    PENSTOCK_TRY(record.routes_, RecordFile::Create(options.routes, options.force));
+  }
   return record;
+}
+
+Status RunRecord::Routes(std::span<const Route> routes) {
+  std::string lines;
+  for (const Route& route : routes) {
+    lines += RoutesLine(route.n, route.layer, route.chosen, route.next);
+  }
+  return routes_->Append(lines);
 }
 
 Status RunRecord::Write(std::string_view name, const Json& body) {
@@ -132,7 +143,9 @@ Status RunRecord::Fail(const Error& error, const Json& body) {
 Status RunRecord::NameFiles() {
   Status named = logits_ ? logits_->Finish() : Status();
   Status graph_named = graph_ ? graph_->Finish() : Status();
-  return named ? graph_named : named;
+  Status routes_named = routes_ ? routes_->Finish() : Status();
+  if (!named) return named;
+  return graph_named ? routes_named : graph_named;
 }
 
 void RunRecord::GiveUp() {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/k3/commands/generate/options.h"
+#include "models/k3/experts/routes.h"
 #include "models/k3/step/pipeline.h"
 #include "models/text/generate.h"
 #include "runtime/output/events.h"
@@ -24,7 +25,7 @@ std::string_view ErrorName(ErrorCode code);
 // chosen experts take part.
 std::string FidelityLabel(const Shape& shape);
 
-// The files that a run leaves behind: --events, --logits and --graph, each absent when it was not
+// The files that a run leaves behind: --events, --logits, --graph and --routes, each absent when it was not
 // asked for.
 //   run_start  config, checkpoint_id, label, machine, version, prompt_ids
 //   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes, reads,
@@ -47,6 +48,9 @@ class RunRecord {
   Status Step(const StepStats& stats, uint64_t rss_bytes);
   Status Token(const text::TokenRecord& token, std::string_view text);
   bool wants_graph() const { return graph_.has_value(); }
+  bool wants_routes() const { return routes_.has_value(); }
+  Status StartRoutes(const RoutesHeader& header) { return routes_->Append(RoutesLine(header)); }
+  Status Routes(std::span<const Route> routes);  // Of one step.
   Status Graph(const std::string& dot) { return graph_->Append(dot); }
   // The last record, and the final names of the other files.
   Status End(const Json& body);
@@ -62,6 +66,7 @@ class RunRecord {
   std::unique_ptr<EventLog> events_;
   std::optional<RecordFile> logits_;
   std::optional<RecordFile> graph_;
+  std::optional<RecordFile> routes_;
 };
 
 }  // namespace penstock::k3

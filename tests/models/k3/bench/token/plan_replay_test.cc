@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/k3/weights/expert_reads.h"
+#include "models/k3/experts/expert_reads.h"
 #include "tests/models/k3/tiny_model.h"
 
 namespace penstock::k3 {

@@ -1,4 +1,4 @@
-#include "models/k3/weights/experts.h"
+#include "models/k3/experts/experts.h"
 
 #include <cstring>
 #include <fstream>
@@ -20,7 +20,8 @@ struct Fixture {
             [&](const io::Extent& extent) { return model.reader->BufferBytes(extent); },
             model.reader->Alignment())),
         memory(*HugeRegion::Map(slot_bytes * slots)),
-        experts(*model.catalogue, model.shape(), *model.reader, memory.data(), slot_bytes, slots) {}
+        experts(*model.catalogue, model.shape(), *model.reader, memory.data(), slot_bytes, slots,
+                "lru") {}
 
   Result<ExpertWeights> Get(size_t layer, size_t expert) {
     std::optional<Result<ExpertWeights>> got;

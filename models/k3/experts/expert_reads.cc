@@ -1,4 +1,4 @@
-#include "models/k3/weights/expert_reads.h"
+#include "models/k3/experts/expert_reads.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "io/block_cache.h"
+#include "io/cache/block_cache.h"
 
 #include <cstring>
 #include <random>
@@ -75,6 +75,63 @@ TEST(BlockCache, TellsOfEachRelease) {
   copy.reset();
   EXPECT_EQ(releases, 3);
   EXPECT_EQ(cache.held(), 0u);
+}
+
+TEST(BlockCache, WhatIsBroughtAheadIsAHoldThatNobodyIsToldOf) {
+  std::vector<std::byte> memory(2 * 64);
+  BlockCache cache(memory.data(), 64, 2);
+  int releases = 0;
+  cache.OnRelease([&] { ++releases; });
+  auto ahead = cache.Reserve(1, BlockCache::Reason::kAhead);
+  ASSERT_TRUE(ahead);
+  EXPECT_FALSE(cache.Contains(1));
+  cache.Publish(1, ahead->slot);
+  EXPECT_TRUE(cache.Contains(1));
+  auto held = cache.Find(1);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(cache.held(), 1u);
+  ahead.reset();
+  EXPECT_EQ(releases, 0);
+  EXPECT_EQ(cache.held(), 1u) << "whoever found it goes on holding it";
+  held.reset();
+  EXPECT_EQ(releases, 1);
+  EXPECT_EQ(cache.held(), 0u);
+  EXPECT_TRUE(cache.Find(1));
+}
+
+TEST(BlockCache, ThePolicyChoosesAndHearsOfEveryBlock) {
+  // Evicts the highest slot that is idle, and keeps books.
+  struct Highest final : EvictionPolicy {
+    void Hit(BlockKey, BlockSlot) override { ++hits; }
+    void Miss(BlockKey) override { ++misses; }
+    void Insert(BlockKey, BlockSlot) override { ++inserted; }
+    void Remove(BlockKey key, BlockSlot) override { removed.push_back(key); }
+    BlockSlot Victim(const Idle& idle) override {
+      for (size_t slot = idle.size(); slot-- > 0;) {
+        if (idle[slot] != 0) return static_cast<BlockSlot>(slot);
+      }
+      return 0;
+    }
+    const char* name() const override { return "highest"; }
+    int hits = 0, misses = 0, inserted = 0;
+    std::vector<BlockKey> removed;
+  };
+  auto owned = std::make_unique<Highest>();
+  Highest& policy = *owned;
+  std::vector<std::byte> memory(3 * 64);
+  BlockCache cache(memory.data(), 64, 3, std::move(owned));
+  for (const BlockCache::Key key : {1, 2, 3}) Fill(cache, key);
+  Fill(cache, 4);
+  EXPECT_EQ(policy.removed, std::vector<BlockKey>{3});
+  EXPECT_TRUE(cache.Find(1));
+  auto ahead = cache.Reserve(5, BlockCache::Reason::kAhead);
+  ASSERT_TRUE(ahead);
+  cache.Discard(5, ahead->slot);
+  ahead.reset();
+  EXPECT_EQ(policy.removed, (std::vector<BlockKey>{3, 4, 5}));
+  EXPECT_EQ(policy.hits, 1);
+  EXPECT_EQ(policy.misses, 4) << "what was brought ahead has not been asked for";
+  EXPECT_EQ(policy.inserted, 5);
 }
 
 TEST(BlockCache, RandomTrafficNeverMixesBlocksUp) {

@@ -1,4 +1,4 @@
-#include "models/k3/weights/experts.h"
+#include "models/k3/experts/experts.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "models/k3/weights/expert_reads.h"
+#include "io/cache/eviction/policies.h"
+#include "models/k3/experts/expert_reads.h"
 #include "runtime/check.h"
 #include "runtime/size.h"
 
@@ -18,6 +19,16 @@ constexpr size_t kTensors = kExpertTensors;
 using Pointers = std::array<const uint8_t*, kTensors>;
 
 ExpertView ViewOf(const Pointers& p) { return {p[0], p[1], p[2], p[3], p[4], p[5]}; }
+
+std::unique_ptr<io::EvictionPolicy> PolicyFor(const Shape& shape, size_t slots,
+                                              std::string_view name) {
+  size_t moe_layers = 0;
+  for (size_t layer = 0; layer < shape.layers; ++layer) moe_layers += shape.IsMoe(layer) ? 1 : 0;
+  auto policy =
+      io::MakePolicy(name, {slots, shape.layers * shape.experts, moe_layers * shape.top_k});
+  PENSTOCK_CHECK(policy != nullptr);
+  return policy;
+}
 
 }  // namespace
 
@@ -35,11 +46,11 @@ struct Experts::Fetch {
 };
 
 Experts::Experts(const Catalogue& catalogue, const Shape& shape, io::Reader& reader,
-                 std::byte* memory, size_t slot_bytes, size_t slots)
+                 std::byte* memory, size_t slot_bytes, size_t slots, std::string_view policy)
     : catalogue_(catalogue),
       experts_(shape.experts),
       reader_(reader),
-      cache_(memory, slot_bytes, slots),
+      cache_(memory, slot_bytes, slots, PolicyFor(shape, slots, policy)),
       views_(slots) {}
 
 size_t Experts::SlotBytes(const Catalogue& catalogue, const Shape& shape,
