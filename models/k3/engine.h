@@ -60,7 +60,6 @@ class Engine : public text::TextModel {
   const MemoryPlan& plan() const { return plan_; }
   // For what replays a step's reads without its arithmetic, between two steps.
   io::Reader& reader() { return *reader_; }
-  const Catalogue& catalogue() const { return *catalogue_; }
   const Pass& pass() const { return *pass_; }
   std::string PlanTable() const { return plan_.Table(); }
   std::string GraphDot(bool with_times) const { return pipeline_->Dot(with_times); }
