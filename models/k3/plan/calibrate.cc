@@ -73,13 +73,14 @@ class Bench {
         scratch_(ops::Mxfp4ScratchFloats(kCols, 1)) {}
 
   static double Rate(size_t bytes, const std::function<void()>& work) {
-    uint64_t best = UINT64_MAX;
-    for (int i = 0; i < kRepetitions; ++i) {
+    std::vector<uint64_t> ns(kRepetitions);
+    for (uint64_t& one : ns) {
       const uint64_t start = NowNs(Clock::kThreadCpu);
       work();
-      best = std::min(best, NowNs(Clock::kThreadCpu) - start);
+      one = std::max<uint64_t>(NowNs(Clock::kThreadCpu) - start, 1);
     }
-    return static_cast<double>(bytes) / static_cast<double>(std::max<uint64_t>(best, 1)) * 1e9;
+    std::nth_element(ns.begin(), ns.begin() + kRepetitions / 2, ns.end());
+    return static_cast<double>(bytes) / static_cast<double>(ns[kRepetitions / 2]) * 1e9;
   }
 
   const ops::Kernels& kernels_;

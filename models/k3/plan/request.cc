@@ -21,8 +21,8 @@
 namespace penstock::k3 {
 namespace {
 
-// What a run has before its catalogue: the program, its libraries, their first allocations.
-constexpr uint64_t kProgramBytes = 24 * kMiB;
+// What a run has before its catalogue: the program, its libraries, their first allocations. Measured.
+constexpr uint64_t kProgramBytes = 8 * kMiB;
 
 // Of each thread that decodes: the largest tile, and tables.
 constexpr uint64_t kDecoderBytes = 512 * kKiB;

@@ -20,7 +20,7 @@ struct MachineRates {
   size_t cores = 1;                    // Threads that compute.
   double bf16 = 23.6e9;                // A product with one vector.
   double mxfp4 = 10.7e9;
-  double decode = 8e9;     // Of a pack: bf16 bytes that come of it.
+  double decode = 11e9;    // Of a pack: bf16 bytes that come of it (chain, AVX2).
   double state = 12e9;     // The delta rule: bytes of KDA state read and written.
   double attention = 8e9;  // Multiplications and additions of the latent attention, a second.
   // All cores together. Two channels of DDR5-4800 give 76.8e9 by their specification, of which
