@@ -1,16 +1,14 @@
 #include "models/k3/engine.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 #include <malloc.h>
 
 #include "io/checkpoint.h"
 #include "io/file.h"
+#include "models/k3/plan/preset.h"
 #include "ops/isa.h"
-#include "runtime/cpu/affinity.h"
 #include "runtime/machine/cgroup.h"
 #include "runtime/process/process.h"
 #include "runtime/size.h"
@@ -24,7 +22,7 @@ Status FillBudget(const PipelineOptions& options, MemoryNeeds& needs) {
   needs.process_bytes = memory.rss_bytes;
   if (options.memory.bytes != 0) {
     needs.budget_bytes = options.memory.bytes;
-    needs.budget_from = "--memory";
+    needs.budget_from = BudgetName(options);
     return {};
   }
   const MemoryBudget budget = ChooseMemoryBudget(memory.rss_bytes);
@@ -37,16 +35,6 @@ uint64_t TotalBytes(const io::FileSet& files) {
   uint64_t bytes = 0;
   for (const io::File& file : files.files()) bytes += file.bytes;
   return bytes;
-}
-
-// More take turns so long that the program does not stop within two seconds when asked to.
-constexpr size_t kMostThreadsPerCpu = 16;
-
-// One for each CPU of the set, and no more than the cgroup's quota can run.
-size_t DefaultThreads(const CpuSet& cpus) {
-  const std::optional<double> quota = ReadCgroupLimits().cpus;
-  if (!quota) return cpus.size();
-  return std::clamp<size_t>(static_cast<size_t>(std::ceil(*quota)), 1, cpus.size());
 }
 
 // Resident from here on; nothing for no bytes.
@@ -100,27 +88,6 @@ std::vector<std::string> Engine::Paths() const {
   return paths;
 }
 
-Status Engine::ChooseCores(const PipelineOptions& options) {
-  PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
-  PENSTOCK_TRY(cores_.compute, ChooseCpus("--cpus-compute", options.cpus_compute, allowed));
-  cores_.threads = options.threads != 0 ? options.threads : DefaultThreads(cores_.compute);
-  if (cores_.threads > kMostThreadsPerCpu * cores_.compute.size()) {
-    return Refused(fmt::format("--threads {} is more than {} for each of the {} CPUs that compute",
-                               cores_.threads, kMostThreadsPerCpu, cores_.compute.size()));
-  }
-  cores_.decode = cores_.compute;
-  cores_.decode_threads = cores_.threads;
-  if (options.cpus_decode.empty()) return {};
-  if (!pack_) return Refused("--cpus-decode is for the stripes of a pack: expected --pack DIR");
-  PENSTOCK_TRY(cores_.decode, ChooseCpus("--cpus-decode", options.cpus_decode, allowed));
-  cores_.decode_threads = cores_.decode.size();
-  cores_.shared = std::any_of(cores_.decode.cpus.begin(), cores_.decode.cpus.end(), [&](int cpu) {
-    return std::find(cores_.compute.cpus.begin(), cores_.compute.cpus.end(), cpu) !=
-           cores_.compute.cpus.end();
-  });
-  return {};
-}
-
 Status Engine::ChooseDecode(const PipelineOptions& options, const Notice& notice) {
   if (!pack_) {
     const std::pair<const char*, std::string> asked[] = {
@@ -154,6 +121,7 @@ Status Engine::ChooseDecode(const PipelineOptions& options, const Notice& notice
 
 Status Engine::Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
                     const io::FileSet& files) {
+  weight_bytes_ = MeasureWeights(*catalogue_, config_.shape, *pass_, files);
   malloc_trim(0);  // The checkpoint's tables are gone: what they took is not the run's.
   MemoryNeeds needs;
   needs.context = context_positions_ = context;
@@ -162,7 +130,7 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
   const auto plan = [&] {
     needs.decode_nodes = decode_nodes_ ? cores_.decode_threads : 0;
     if (pack_) needs.decoder_bytes = StripeDecoders::BytesEach(*pass_) * DecoderCount();
-    return PlanMemory(needs, options, *catalogue_, config_.shape, *pass_, files);
+    return PlanMemory(needs, options, weight_bytes_, config_.shape);
   };
   Result<MemoryPlan> planned = plan();
   if (!planned && decode_nodes_ && options.decode == "auto") {
@@ -216,11 +184,11 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
 
 Status Engine::Pin() {
   if (!pack_ || plan_.pinned_packed) {
-    return stream_->Pin(plan_.pinned_extents, pinned_memory_.data());
+    return stream_->Pin(plan_.pinned, pinned_memory_.data());
   }
   PENSTOCK_TRY(HugeRegion staging, MapTouched(plan_.staging_bytes));
-  return stream_->PinDecoded(plan_.pinned_extents, pinned_memory_.data(),
-                             {staging.data(), staging.size()}, *decoders_);
+  return stream_->PinDecoded(plan_.pinned, pinned_memory_.data(), {staging.data(), staging.size()},
+                             *decoders_);
 }
 
 void Engine::Start(const PipelineOptions& options) {
@@ -239,9 +207,9 @@ void Engine::Start(const PipelineOptions& options) {
         nodes,
         pinned(options.cpus_decode.empty() ? options.cpus_compute : options.cpus_decode,
                cores_.decode),
-        cores_.threads);
-    decode_queue_ = std::make_unique<DecodeQueue>(*pass_, *stream_, *decoded_ring_, *decoders_,
-                                                  *decode_arena_, plan_.pinned_extents);
+        cores_.threads, "penstock-decode");
+    decode_queue_ =
+        std::make_unique<DecodeQueue>(*pass_, *stream_, *decoded_ring_, *decoders_, *decode_arena_);
     services.decode = decode_queue_.get();
     services.decoded_ring = decoded_ring_.get();
   }
@@ -249,14 +217,15 @@ void Engine::Start(const PipelineOptions& options) {
 }
 
 Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_t context,
-                                             const PipelineOptions& options,
+                                             const PipelineOptions& asked,
                                              const io::IoOptions& io_options,
                                              const Notice& notice) {
+  const PipelineOptions options = ApplyPreset(asked);
   std::unique_ptr<Engine> engine(new Engine);
   PENSTOCK_TRY(engine->kernels_, ops::ChooseKernels(options.isa, notice));
   PENSTOCK_TRY_VOID(engine->OpenCheckpoint(directory, notice));
   PENSTOCK_TRY_VOID(engine->OpenPack(options));
-  PENSTOCK_TRY_VOID(engine->ChooseCores(options));
+  PENSTOCK_TRY(engine->cores_, ChooseCores(options, engine->pack_ != nullptr));
   PENSTOCK_TRY_VOID(engine->ChooseDecode(options, notice));
   PENSTOCK_TRY(const io::DirectMode direct, io::ParseDirectMode(io_options.direct));
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));

@@ -11,14 +11,15 @@
 #include "models/k3/config/shape.h"
 #include "models/k3/experts/routes.h"
 #include "models/k3/layers/context.h"
-#include "models/k3/planner.h"
+#include "models/k3/plan/cores.h"
+#include "models/k3/plan/planner.h"
+#include "models/k3/plan/weight_bytes.h"
 #include "models/k3/state/state.h"
 #include "models/k3/step/pipeline.h"
 #include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/packed/decode_choice.h"
 #include "models/k3/weights/packed/trunk_pack.h"
 #include "models/text/text_model.h"
-#include "runtime/cpu/cpu_list.h"
 #include "runtime/memory/block_pool.h"
 #include "runtime/memory/byte_ring.h"
 #include "runtime/memory/region.h"
@@ -61,6 +62,8 @@ class Engine : public text::TextModel {
   // For what replays a step's reads without its arithmetic, between two steps.
   io::Reader& reader() { return *reader_; }
   const Pass& pass() const { return *pass_; }
+  const WeightBytes& weight_bytes() const { return weight_bytes_; }  // For PredictStep.
+  const Cores& cores() const { return cores_; }
   std::string PlanTable() const { return plan_.Table(); }
   std::string GraphDot(bool with_times) const { return pipeline_->Dot(with_times); }
   size_t workers_seen() const { return arena_->workers_seen(); }
@@ -70,18 +73,8 @@ class Engine : public text::TextModel {
 
  private:
   Engine() = default;
-  // What Start needs of the machine's CPUs.
-  struct Cores {
-    CpuSet compute;
-    CpuSet decode;
-    size_t threads = 1;
-    size_t decode_threads = 1;
-    bool shared = true;  // The two sets have a CPU in common.
-  };
-
   Status OpenCheckpoint(const std::string& directory, const Notice& notice);
   Status OpenPack(const PipelineOptions& options);
-  Status ChooseCores(const PipelineOptions& options);
   Status ChooseDecode(const PipelineOptions& options, const Notice& notice);
   Status Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
               const io::FileSet& files);
@@ -102,6 +95,7 @@ class Engine : public text::TextModel {
   Cores cores_;
   bool decode_nodes_ = false;
   DecodeCost decode_cost_;  // All zero when nothing was measured.
+  WeightBytes weight_bytes_;
   MemoryPlan plan_;
   size_t context_positions_ = 0;
 

@@ -9,7 +9,7 @@
 //   experts/   the routed experts: their cache, and those that are read before they are demanded
 //   state/     versions of a sequence, immutable and sharing what did not change
 //   layers/    the arithmetic of one position, and its dataflow as bookkeeping alone (Flow)
-//   planner.h  shares the memory budget out, before anything is allocated
+//   plan/      shares the memory budget out, before anything is allocated, and predicts a step
 //   step/      the graph of one step: start reading at step/pipeline.h
 //   engine.h   opens a checkpoint and answers as a text::TextModel
 //   census/    what a directory of safetensors files holds, and how many bits its weights are

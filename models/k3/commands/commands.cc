@@ -12,6 +12,7 @@
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/pack/pack.h"
 #include "models/k3/commands/replay.h"
+#include "models/k3/commands/plan.h"
 #include "models/k3/commands/version.h"
 #include "runtime/options/nearest.h"
 
@@ -24,12 +25,13 @@ struct Command {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 10> kCommands = {{
     {"generate", "continue a prompt with a checkpoint", RunGenerate},
     {"pack", "store the trunk losslessly in fewer bytes", RunPack},
     {"unpack", "the file back from its pack", RunUnpack},
     {"verify", "check every byte of a pack", RunVerify},
     {"inspect", "what a checkpoint holds, and what its weights are worth", RunInspect},
+    {"plan", "what a run would hold, and how long a token would take", RunPlanCommand},
     {"synth", "write a random checkpoint of any shape", RunSynth},
     {"replay", "what caches and predictors make of recorded routes", RunReplay},
     {"bench", "how fast a part of the program is on this machine", RunBench},

@@ -1,5 +1,7 @@
 #include "models/k3/weights/stream.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "io/read_now.h"
@@ -16,28 +18,45 @@ WeightStream::WeightStream(const Pass& pass, size_t layers, io::Reader& reader, 
       ring_(ring),
       depth_(depth),
       decoded_(decoded),
+      pinned_(pass.extents().size()),
       held_(pass.extents().size()),
       failed_(pass.extents().size()),
       admitted_(pass.extents().size()),
       outstanding_(pass.extents().size()) {}
 
-Status WeightStream::Pin(uint32_t end, std::byte* memory) {
+void WeightStream::Begin() {
+  first_streamed_ = NextStreamed(0);
+  cursor_ = first_streamed_;
+}
+
+uint32_t WeightStream::NextStreamed(uint32_t extent) const {
+  const auto extents = static_cast<uint32_t>(pinned_.size());
+  for (uint32_t i = extent; i < extents; ++i) {
+    if (!pinned_[i]) return i;
+  }
+  for (uint32_t i = 0; i < std::min(extent, extents); ++i) {
+    if (!pinned_[i]) return i;
+  }
+  return extents;
+}
+
+Status WeightStream::Pin(std::span<const uint32_t> extents, std::byte* memory) {
   const size_t alignment = reader_.Alignment();
-  for (uint32_t i = 0; i < end; ++i) {
+  for (const uint32_t i : extents) {
     const io::Extent& extent = pass_.extents()[i].extent;
     const size_t bytes = reader_.BufferBytes(extent);
     PENSTOCK_TRY(held_[i], io::ReadInto(reader_, extent, MutableBuffer(memory, bytes, nullptr)));
+    pinned_[i] = true;
     memory += RoundUp(bytes, alignment);
   }
-  pinned_end_ = end;
-  cursor_ = end;
+  Begin();
   return {};
 }
 
-Status WeightStream::PinDecoded(uint32_t end, std::byte* memory, std::span<std::byte> staging,
-                                StripeDecoders& decoders) {
+Status WeightStream::PinDecoded(std::span<const uint32_t> extents, std::byte* memory,
+                                std::span<std::byte> staging, StripeDecoders& decoders) {
   StripeDecoders::Lease decoder = decoders.Take();
-  for (uint32_t i = 0; i < end; ++i) {
+  for (const uint32_t i : extents) {
     const io::Extent& extent = pass_.extents()[i].extent;
     MutableBuffer place(staging.data(), reader_.BufferBytes(extent), nullptr);
     PENSTOCK_TRY(const BufferRef stored, io::ReadInto(reader_, extent, std::move(place)));
@@ -45,11 +64,11 @@ Status WeightStream::PinDecoded(uint32_t end, std::byte* memory, std::span<std::
     const size_t bytes = pass_.RawBytes(i);
     PENSTOCK_TRY_VOID(decoder->DecodeAll({memory, bytes}, ops::Store::kStreaming));
     held_[i] = BufferRef(memory, bytes, nullptr);
+    pinned_[i] = true;
     memory += RoundUp(bytes, reader_.Alignment());
   }
   pinned_decoded_ = true;
-  pinned_end_ = end;
-  cursor_ = end;
+  Begin();
   return {};
 }
 
@@ -87,19 +106,17 @@ void WeightStream::Count(uint32_t extent) {
 
 void WeightStream::Admit(const std::function<void(uint32_t)>& emit) {
   const auto extents = static_cast<uint32_t>(pass_.extents().size());
-  if (pinned_end_ == extents) return;
+  if (first_streamed_ == extents) return;
   while (MayAdmit(cursor_)) {
     const uint32_t extent = cursor_;
-    if (extent == pinned_end_) {
+    if (extent == first_streamed_) {
       const std::lock_guard lock(traffic_mutex_);
       trunk_[step_ % 2] = head_[step_ % 2] = {};
     }
     outstanding_[extent].store(true, std::memory_order_release);
     Count(extent);
-    if (++cursor_ == extents) {
-      cursor_ = pinned_end_;
-      ++step_;
-    }
+    cursor_ = NextStreamed(extent + 1);
+    if (cursor_ == first_streamed_) ++step_;
     emit(extent);
   }
 }
@@ -150,7 +167,8 @@ Traffic WeightStream::head(uint64_t step) const {
 }
 
 void WeightStream::Drop() {
-  for (uint32_t i = pinned_end_; i < held_.size(); ++i) {
+  for (uint32_t i = 0; i < held_.size(); ++i) {
+    if (pinned_[i]) continue;
     held_[i].reset();
     failed_[i].reset();
     admitted_[i] = MutableBuffer();
@@ -160,7 +178,7 @@ void WeightStream::Drop() {
 
 void WeightStream::Restart(uint64_t step) {
   step_ = step;
-  cursor_ = pinned_end_;
+  cursor_ = first_streamed_;
 }
 
 }  // namespace penstock::k3

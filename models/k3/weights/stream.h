@@ -27,7 +27,7 @@ class StripeDecoders;
 //  1. An extent is admitted for a step only after it was met in the step before: the ring never holds
 //     more than one pass, and an extent's number is enough to say what it is.
 //  2. Admission goes no further than the step given to Allow and the layer given to Reach plus depth.
-//  3. Pinned extents are never admitted: their bytes are held for the whole run.
+//  3. Pinned extents, whichever they are, are never admitted: their bytes are held for the whole run.
 // Threads: Admit on one thread at a time (a serial stage); the rest on any.
 class WeightStream {
  public:
@@ -36,14 +36,14 @@ class WeightStream {
   WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring, uint64_t depth,
                bool decoded = false);
 
-  // Reads the extents before `end` and holds them as they are stored. Before the first Admit.
-  // `memory` takes each of them rounded out, at multiples of the alignment:
+  // Reads these extents, given in order of use, and holds them as they are stored. Once, before the
+  // first Admit. `memory` takes each of them rounded out, at multiples of the alignment:
   // MemoryPlan::pinned_bytes.
-  Status Pin(uint32_t end, std::byte* memory);
+  Status Pin(std::span<const uint32_t> extents, std::byte* memory);
   // The same for a pass over stripes, which it decodes: `memory` takes their rows, `staging` one
   // stripe rounded out.
-  Status PinDecoded(uint32_t end, std::byte* memory, std::span<std::byte> staging,
-                    StripeDecoders& decoders);
+  Status PinDecoded(std::span<const uint32_t> extents, std::byte* memory,
+                    std::span<std::byte> staging, StripeDecoders& decoders);
 
   // Calls emit(extent) for each extent that has got its place in the ring now.
   void Admit(const std::function<void(uint32_t)>& emit);
@@ -55,7 +55,10 @@ class WeightStream {
   // extent that could not be read is an error here, in the step that needs it, and not earlier: the
   // step before it may still end well.
   Result<BufferRef> Take(uint32_t extent);
-  bool IsPinned(uint32_t extent) const { return extent < pinned_end_; }
+  bool IsPinned(uint32_t extent) const { return pinned_[extent]; }
+  // The first extent at or behind `extent` that streams, in a ring of passes; the number of extents
+  // when none does.
+  uint32_t NextStreamed(uint32_t extent) const;
   // Whether Take gives the stripe as it is stored, for the product to decode, or the rows.
   bool GivesStripe(uint32_t extent) const {
     return pass_.packed() && !(IsPinned(extent) ? pinned_decoded_ : decoded_);
@@ -89,6 +92,7 @@ class WeightStream {
   void NoteStop(Bound bound);
   void Count(uint32_t extent);
   void Keep(uint32_t extent, Result<BufferRef> bytes);
+  void Begin();
 
   const Pass& pass_;
   const size_t layers_;
@@ -97,7 +101,8 @@ class WeightStream {
   const uint64_t depth_;
   const bool decoded_;
   bool pinned_decoded_ = false;
-  uint32_t pinned_end_ = 0;
+  std::vector<bool> pinned_;                    // [extents]
+  uint32_t first_streamed_ = 0;                 // The number of extents when all are pinned.
   std::vector<BufferRef> held_;                 // [extents] pinned, or arrived and not yet taken
   std::vector<std::unique_ptr<Error>> failed_;  // [extents] arrived without its bytes
   std::vector<MutableBuffer> admitted_;         // [extents] place in the ring until the read starts

@@ -98,7 +98,7 @@ Setting DrawSetting(Draw& draw, const Trunk& trunk, uint64_t slot_bytes, const C
   pipeline.ring.bytes = draw.Coin() ? least_ring : least_ring + draw.Below(4 << 20);
   pipeline.expert_cache.bytes = draw.Coin() ? slot_bytes : slot_bytes * (1 + draw.Below(300));
   pipeline.depth = draw.Of<uint64_t>({0, 0, 1, 2, 5});
-  pipeline.pin = draw.Of<const char*>({"0", "0", "1", "4", "10", "1M", "20M"});
+  pipeline.pin = draw.Of<const char*>({"0", "0", "auto", "1", "4", "10", "1M", "20M"});
   pipeline.threads = draw.Of<uint64_t>({0, 1, 2, 3, 7});
   if (draw.Below(3) == 0) {
     pipeline.cpus_compute = FormatCpuList({{cpus.cpus[draw.Below(cpus.size())]}});
@@ -139,6 +139,7 @@ TEST(NumericIdentity, LogitsBytesDoNotDependOnAnySetting) {
   uint64_t slot_bytes = 0;
   for (Trunk& trunk : trunks) {
     PipelineOptions options;
+    options.pin = "0";
     options.pack = trunk.pack;
     const auto engine = Engine::Open(kTiny, 1, options, buffered, nullptr);
     ASSERT_TRUE(engine.has_value()) << engine.error().message;

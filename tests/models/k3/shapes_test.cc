@@ -113,6 +113,7 @@ TEST_P(NumericShapes, LogitsAgreeWithFloat64) {
   for (const char* isa : {"scalar", "auto"}) {
     reference->Reset();
     PipelineOptions pipeline;
+    pipeline.pin = "0";
     pipeline.isa = isa;
     auto engine = Engine::Open(options.out, positions, pipeline, {}, nullptr);
     ASSERT_TRUE(engine.has_value()) << engine.error().message;

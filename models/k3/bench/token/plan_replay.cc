@@ -53,6 +53,7 @@ PlanReplay::PlanReplay(const Pass& pass, const Catalogue& catalogue, const Shape
       ring_(ring_memory_.data(), ring_memory_.size(), reader.Alignment()),
       held_(pass.extents().size()),
       here_(pass.extents().size()),
+      pinned_(pass.extents().size()),
       waits_(pass.extents().size()) {
   MeasurePass();
 }
@@ -63,8 +64,9 @@ PlanReplay::~PlanReplay() {
 }
 
 void PlanReplay::MeasurePass() {
-  for (uint32_t i = plan_.first_extent; i < pass_.extents().size(); ++i) {
-    step_bytes_ += pass_.extents()[i].extent.bytes;
+  for (const uint32_t extent : plan_.pinned) pinned_[extent] = true;
+  for (uint32_t i = 0; i < pass_.extents().size(); ++i) {
+    if (!pinned_[i]) step_bytes_ += pass_.extents()[i].extent.bytes;
   }
   for (size_t layer = 0; layer < shape_.layers; ++layer) {
     const uint32_t up = pass_.Find(layer, Role::kLatentUp);
@@ -86,7 +88,7 @@ void PlanReplay::ReadAhead(std::unique_lock<std::mutex>& lock) {
   const size_t extents = pass_.extents().size();
   while (!error_ && admitted_ - used_ < extents) {
     const auto extent = static_cast<uint32_t>(admitted_ % extents);
-    if (extent >= plan_.first_extent) {
+    if (!pinned_[extent]) {
       const io::Extent& bytes = pass_.extents()[extent].extent;
       auto place = ring_.Allocate(reader_.BufferBytes(bytes));
       if (!place) return;
@@ -123,7 +125,7 @@ void PlanReplay::ExpertArrived(const Result<BufferRef>& bytes) {
 
 bool PlanReplay::Use() {
   const auto extent = static_cast<uint32_t>(used_ % pass_.extents().size());
-  const bool here = extent < plan_.first_extent || here_[extent];
+  const bool here = pinned_[extent] || here_[extent];
   if (!here || (waits_[extent] && experts_left_ != 0)) return false;
   here_[extent] = false;
   held_[extent].reset();

@@ -19,7 +19,7 @@ namespace penstock::k3 {
 
 // What a replay takes over from the run it stands for.
 struct ReplayPlan {
-  uint32_t first_extent = 0;       // Extents before it are pinned.
+  std::vector<uint32_t> pinned;    // Extents that are not read.
   uint64_t ring_bytes = 0;         // At least the largest extent, rounded out.
   uint64_t experts_per_layer = 0;  // Read in each mixture-of-experts layer: misses, not uses.
 };

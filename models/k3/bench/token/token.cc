@@ -167,7 +167,7 @@ class Bench {
   // The step and the replay of its reads.
   Status AddPair(uint64_t pace) {
     ReplayPlan plan;
-    plan.first_extent = engine_->plan().pinned_extents;
+    plan.pinned = engine_->plan().pinned;
     plan.ring_bytes = std::max(engine_->plan().ring_bytes, engine_->plan().largest_extent);
     plan.experts_per_layer = misses_;
     PENSTOCK_TRY(replay_, PlanReplay::Create(engine_->pass(), engine_->catalogue(),

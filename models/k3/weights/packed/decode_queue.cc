@@ -7,14 +7,13 @@
 namespace penstock::k3 {
 
 DecodeQueue::DecodeQueue(const Pass& pass, WeightStream& stream, ByteRing& ring,
-                         StripeDecoders& decoders, graph::Arena& arena, uint32_t begin)
+                         StripeDecoders& decoders, graph::Arena& arena)
     : pass_(pass),
       stream_(stream),
       ring_(ring),
       decoders_(decoders),
       arena_(arena),
-      begin_(begin),
-      next_(begin),
+      next_(stream.NextStreamed(0)),
       done_(pass.extents().size()),
       waiting_(pass.extents().size()),
       places_(pass.extents().size()) {
@@ -48,7 +47,7 @@ void DecodeQueue::Pump() {
       number = next_;
       places_[number] = std::move(*place);
       waiting_[number] = false;
-      next_ = number + 1 == pass_.extents().size() ? begin_ : number + 1;
+      next_ = stream_.NextStreamed(number + 1);
     }
     arena_.Enqueue([this, number] { Run(number); });
   }
@@ -96,7 +95,7 @@ void DecodeQueue::Pause() {
 
 void DecodeQueue::Restart() {
   const std::lock_guard lock(mutex_);
-  next_ = begin_;
+  next_ = stream_.NextStreamed(0);
   paused_ = false;
 }
 

@@ -22,9 +22,9 @@ namespace penstock::k3 {
 // Threads: any.
 class DecodeQueue {
  public:
-  // `begin`: the first extent of a pass that streams.
+  // The stream has its pins already.
   DecodeQueue(const Pass& pass, WeightStream& stream, ByteRing& ring, StripeDecoders& decoders,
-              graph::Arena& arena, uint32_t begin);
+              graph::Arena& arena);
 
   // Decodes extent `number`, which the stream holds as it is stored or has failed to read; the
   // stream then holds the result or the error. `done` is called once, on a worker of the arena or,
@@ -46,7 +46,6 @@ class DecodeQueue {
   ByteRing& ring_;
   StripeDecoders& decoders_;
   graph::Arena& arena_;
-  const uint32_t begin_;
 
   std::mutex mutex_;
   bool paused_ = false;

@@ -5,11 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/file.h"
 #include "models/k3/config/options.h"
 #include "models/k3/config/shape.h"
-#include "models/k3/weights/catalogue.h"
-#include "models/k3/weights/pass.h"
+#include "models/k3/plan/weight_bytes.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {
@@ -34,12 +32,15 @@ struct MemoryPlan {
   uint64_t slot_bytes = 0;  // One expert with each of its reads rounded out.
   uint64_t slots = 0;       // Of the expert cache.
   uint64_t pinned_bytes = 0;
-  uint32_t pinned_extents = 0;  // Of the pass, from its beginning.
-  uint64_t pinned_layers = 0;
+  uint64_t pinned_payload = 0;      // What a step no longer reads, as stored.
+  std::vector<uint32_t> pinned;     // Extents of the pass, in order of use: whole layers.
+  uint64_t pinned_layers = 0;       // The head counts as one.
   bool pinned_packed = false;       // As stripes; else as bf16 rows.
   uint64_t staging_bytes = 0;       // For a stripe whose rows are pinned.
   uint64_t decoded_ring_bytes = 0;  // With decode_nodes.
   uint64_t largest_extent = 0;      // Rounded out: what the ring must hold at least.
+  uint64_t least_bytes = 0;         // The smallest budget that would do with these pins.
+  uint64_t overlap_bytes = 0;  // The smallest with which ring and cache are as large as wanted.
   std::vector<std::pair<std::string, uint64_t>> parts;  // Name and bytes, in order, for people.
 
   uint64_t cache_bytes() const { return slots * slot_bytes; }
@@ -49,12 +50,26 @@ struct MemoryPlan {
   std::string Table() const;
 };
 
-// Shares the budget out: fixed parts, pins, a ring that keeps the device busy, and the rest for the
-// expert cache. --ring, --expert-cache and --pin override. Layers of a pack are pinned decoded when
-// all that --pin asks for fits so, else packed, about 1.45 times as many in the same bytes
-// (--pin-format). Refused, with the smallest budget that works and its parts, when it cannot.
+// Shares the budget out. First what nothing works without: fixed parts, a ring of the largest
+// extent, one expert. Then what keeps the device busy: a ring of kWantedRingBytes, and the experts
+// of one layer. The rest goes to where a byte saves the most bytes of each token: a pinned byte of
+// the trunk saves one, a byte of the expert cache the share of tokens that hit it, which is top_k /
+// experts when nothing more is known and never above one. So whole layers are pinned, as many as
+// fit, and what is left holds experts.
+//
+// Pinned layers are spread evenly over the pass: while they are computed the device reads what
+// streams between them, into a ring that is up to one layer larger for it. --ring, --expert-cache
+// and --pin override. Layers of a pack are pinned decoded when all that --pin asks for fits so,
+// else packed, about 1.45 times as many in the same bytes (--pin-format). Refused, with the
+// smallest budget that works and its parts, when it cannot.
 Result<MemoryPlan> PlanMemory(const MemoryNeeds& needs, const PipelineOptions& options,
-                              const Catalogue& catalogue, const Shape& shape, const Pass& pass,
-                              const io::FileSet& files);
+                              const WeightBytes& weights, const Shape& shape);
+
+// Eight times the 8 MiB that keep a device busy: a ring of so many held 0.997 of the rate of a
+// 7 GB/s source, one of three windows 0.975.
+inline constexpr uint64_t kWantedRingBytes = 64 * kMiB;
+
+// Whether `count` layers of `layers`, spread evenly, contain this one.
+bool SpreadContains(size_t layer, size_t count, size_t layers);
 
 }  // namespace penstock::k3
