@@ -19,11 +19,13 @@ namespace {
 // clang-format off
 #include "ops/kernels/avx2_lanes.inc.h"
 #include "ops/kernels/bodies.inc.h"
+#include "ops/kernels/avx512_bf16.inc.h"
 #include "ops/kernels/avx512_mxfp4.inc.h"
 // clang-format on
 
 constexpr Kernels MakeWideKernels() {
   Kernels kernels = MakeKernels("avx512");
+  kernels.matvec_bf16 = MatvecBf16Pairs;
   kernels.mxfp4_prepare = Mxfp4PreparePairs;
   kernels.matvec_mxfp4 = MatvecMxfp4Pairs;
   return kernels;
