@@ -59,7 +59,7 @@ struct PipelineOptions {
       "CPUs of --decode node, as \"0,2-3\". Default: those that compute.");
     v("cpus-compute", c.cpus_compute, "CPUs that compute, as \"0,2-3\". Default: those inherited.");
     v("threads,t", c.threads, "threads", 0, 4096, "Threads that compute. 0: one for each CPU.");
-    v("isa", c.isa, {"auto", "scalar", "avx2"}, "Instruction set of the kernels.");
+    v("isa", c.isa, {"auto", "scalar", "avx2", "avx512"}, "Instruction set of the kernels.");
   }
 };
 
