@@ -14,12 +14,13 @@
 #include "io/queue/piece.h"
 #include "runtime/check.h"
 #include "runtime/measure/clock.h"
+#include "runtime/measure/statistics.h"
 #include "runtime/memory/region.h"
 
 namespace penstock::io {
 namespace {
 
-constexpr uint64_t kRounds = 3;
+constexpr uint64_t kRounds = 5;
 constexpr uint64_t kMostReads = 256;
 // A completion may wait that long for its thread when every core computes.
 constexpr double kRefillSeconds = 0.001;
@@ -49,26 +50,24 @@ class Probe {
     return {};
   }
 
-  // Bytes a second with `reads` in flight, from the first completion on until `span` is over; then
-  // waits for the rest.
+  // Bytes a second with `reads` in flight, over `span` from the first completion on that leaves no
+  // more of them. They stay in flight for the next call.
   Result<double> Rate(uint64_t reads, uint64_t span_ns) {
     std::unique_lock lock(mutex_);
-    const uint64_t start = Now();
-    until_ = start + span_ns;
+    target_ = reads;
+    span_ns_ = span_ns;
     first_ = last_ = counted_ = 0;
-    in_flight_ = reads;
-    std::vector<EngineRead> batch;
-    for (uint64_t i = 0; i < reads; ++i) batch.push_back(NextRead());
-    lock.unlock();
-    engine_.Submit(batch);
-    lock.lock();
-    idle_.wait(lock, [this] { return in_flight_ == 0; });
+    over_ = false;
+    Refill();
+    changed_.wait(lock, [this] { return over_ || failed_; });
     if (failed_) return Failed("a read failed");
-    if (last_ > first_)
-      return static_cast<double>(counted_) * 1e9 / static_cast<double>(last_ - first_);
-    // Everything came at one time, or later than it should: all that is known is how late.
-    const auto took = static_cast<double>(std::max<uint64_t>(Now() - start, 1));
-    return static_cast<double>(reads * block_bytes_) * 1e9 / took;
+    return static_cast<double>(counted_) * 1e9 / static_cast<double>(last_ - first_);
+  }
+
+  void Drain() {
+    std::unique_lock lock(mutex_);
+    target_ = 0;
+    changed_.wait(lock, [this] { return in_flight_ == 0; });
   }
 
  private:
@@ -86,27 +85,28 @@ class Probe {
     return read;
   }
 
+  void Refill() {
+    std::vector<EngineRead> batch;
+    for (; in_flight_ < target_ && !failed_; ++in_flight_) batch.push_back(NextRead());
+    if (!batch.empty()) engine_.Submit(batch);
+  }
+
   void OnCompletions(std::span<const Completion> completions) {
     const std::lock_guard lock(mutex_);
     const uint64_t now = Now();
     for (const Completion& completion : completions) {
       failed_ = failed_ || completion.result != static_cast<int64_t>(block_bytes_);
     }
-    // What the first completions bring was under way before.
-    if (first_ == 0) {
-      first_ = last_ = now;
-    } else if (now < until_) {
-      last_ = now;
-      counted_ += completions.size() * block_bytes_;
-    }
-    if (now < until_ && !failed_) {
-      std::vector<EngineRead> batch;
-      for (size_t i = 0; i < completions.size(); ++i) batch.push_back(NextRead());
-      engine_.Submit(batch);
-      return;
-    }
     in_flight_ -= completions.size();
-    if (in_flight_ == 0) idle_.notify_one();
+    if (first_ == 0) {
+      if (in_flight_ <= target_) first_ = now;
+    } else if (!over_ && now > first_) {
+      counted_ += completions.size() * block_bytes_;
+      last_ = now;
+      over_ = now - first_ >= span_ns_;
+    }
+    Refill();
+    if (over_ || in_flight_ == 0) changed_.notify_one();
   }
 
   Engine& engine_;
@@ -116,12 +116,14 @@ class Probe {
   HugeRegion memory_;
 
   std::mutex mutex_;
-  std::condition_variable idle_;
+  std::condition_variable changed_;
   uint64_t next_ = 0;
   uint64_t in_flight_ = 0;
-  uint64_t until_ = 0;
-  uint64_t first_ = 0, last_ = 0;  // Completions that count.
+  uint64_t target_ = 0;            // That many should be.
+  uint64_t first_ = 0, last_ = 0;  // Completions of this sample.
   uint64_t counted_ = 0;           // Bytes after the first.
+  uint64_t span_ns_ = 0;
+  bool over_ = false;
   bool failed_ = false;
 };
 
@@ -134,20 +136,21 @@ Result<Window> MeasureStarted(Probe& probe, uint64_t block_bytes, Duration budge
   const uint64_t start = Now();
   const uint64_t span = budget.ns / (tries.size() * kRounds + 1);
   PENSTOCK_TRY(const double first, probe.Rate(2, span));
-  // What does not come within its time would only show how late it comes.
+  // What takes much longer than a sample to come would only show how late it comes.
   const double most =
-      std::max(first * static_cast<double>(span) / 1e9, static_cast<double>(2 * block_bytes));
+      std::max(2 * first * static_cast<double>(span) / 1e9, static_cast<double>(2 * block_bytes));
   std::erase_if(tries,
                 [&](uint64_t reads) { return static_cast<double>(reads * block_bytes) > most; });
-  std::vector<WindowSample> samples = {{2, first}};
-  for (uint64_t round = 0; round < kRounds; ++round) {
-    for (uint64_t i = 0; i < tries.size() && Now() - start < budget.ns; ++i) {
-      const uint64_t reads = tries[(round + i) % tries.size()];
-      PENSTOCK_TRY(const double rate, probe.Rate(reads, span));
-      samples.push_back({reads, rate});
+  std::vector<std::vector<double>> rounds;
+  while (rounds.size() < kRounds && Now() - start < budget.ns) {
+    std::vector<double>& rates = rounds.emplace_back(tries.size());
+    for (size_t i = 0; i < tries.size(); ++i) {
+      const size_t at = (rounds.size() + i) % tries.size();
+      PENSTOCK_TRY(rates[at], probe.Rate(tries[at], span));
     }
   }
-  const WindowSample chosen = SmallestSufficient(samples);
+  if (rounds.empty()) return Window{2 * block_bytes, static_cast<uint64_t>(first)};
+  const SufficientReads chosen = SmallestSufficient(tries, rounds);
   return Window{chosen.reads * block_bytes, static_cast<uint64_t>(chosen.bytes_per_second)};
 }
 
@@ -179,19 +182,25 @@ Result<Window> AutomaticWindow(const IoOptions& options, const Pace& pace, const
 
 }  // namespace
 
-WindowSample SmallestSufficient(std::span<const WindowSample> samples) {
-  PENSTOCK_CHECK(!samples.empty());
-  std::map<uint64_t, double> best;
-  double rate = 0;
-  for (const WindowSample& sample : samples) {
-    double& of_reads = best[sample.reads];
-    of_reads = std::max(of_reads, sample.bytes_per_second);
-    rate = std::max(rate, sample.bytes_per_second);
-  }
-  const auto enough = std::find_if(best.begin(), best.end(), [&](const auto& entry) {
-    return entry.second >= kWindowShare * rate;
-  });
-  return {enough->first, rate};
+SufficientReads SmallestSufficient(std::span<const uint64_t> reads,
+                                   std::span<const std::vector<double>> rounds) {
+  PENSTOCK_CHECK(!reads.empty() && !rounds.empty());
+  const auto always_beaten_by = [&](size_t i, size_t j) {
+    return std::all_of(rounds.begin(), rounds.end(), [&](const std::vector<double>& rates) {
+      return rates[i] < kWindowShare * rates[j];
+    });
+  };
+  const auto enough = [&](size_t i) {
+    for (size_t j = i + 1; j < reads.size(); ++j) {
+      if (always_beaten_by(i, j)) return false;
+    }
+    return true;
+  };
+  size_t chosen = 0;
+  while (!enough(chosen)) ++chosen;
+  std::vector<double> best;
+  for (const auto& rates : rounds) best.push_back(*std::max_element(rates.begin(), rates.end()));
+  return {reads[chosen], Median(best)};
 }
 
 Window WindowOfPace(const Pace& pace, uint64_t block_bytes) {
@@ -208,6 +217,7 @@ Result<Window> MeasureWindow(Engine& engine, const FileSet& files, uint32_t devi
   Probe probe(engine, files, device, block_bytes);
   PENSTOCK_TRY_VOID(probe.Start());
   const auto window = MeasureStarted(probe, block_bytes, budget);
+  probe.Drain();
   engine.Stop();
   return window;
 }

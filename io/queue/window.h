@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "io/engines/decorators/pace.h"
 #include "io/engines/engine.h"
@@ -16,12 +17,6 @@ namespace penstock::io {
 struct Window {
   uint64_t bytes = kDefaultWindowBytes;
   uint64_t bytes_per_second = 0;  // Of the device, as measured or as --pace says; 0: not known.
-};
-
-// A number of reads in flight and what they brought in a second.
-struct WindowSample {
-  uint64_t reads = 0;
-  double bytes_per_second = 0;
 };
 
 // The share of the device's rate that W must reach, and what is tried for it.
@@ -44,9 +39,16 @@ Result<Window> ChooseWindow(const IoOptions& options, const FileSet& files);
 Result<Window> MeasureWindow(Engine& engine, const FileSet& files, uint32_t device,
                              uint64_t block_bytes, Duration budget);
 
-// The fewest reads in flight whose best sample reaches kWindowShare of the best of all. Samples in
-// any order, at least one.
-WindowSample SmallestSufficient(std::span<const WindowSample> samples);
+// Which of `reads`, numbers of reads in flight that grow, is enough: the first that no larger one
+// beat by more than kWindowShare allows in every round. Neighbours disturb one round or another; a
+// device that needs more in flight shows it in all. `rounds` has at least one, with the bytes a
+// second of each number.
+struct SufficientReads {
+  uint64_t reads = 0;
+  double bytes_per_second = 0;  // Of the best number in a round, the median of rounds.
+};
+SufficientReads SmallestSufficient(std::span<const uint64_t> reads,
+                                   std::span<const std::vector<double>> rounds);
 
 // W of a paced device: what it moves while one read completes and the next is submitted.
 Window WindowOfPace(const Pace& pace, uint64_t block_bytes);

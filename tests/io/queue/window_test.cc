@@ -1,5 +1,7 @@
 #include "io/queue/window.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
@@ -15,17 +17,19 @@
 namespace penstock::io {
 namespace {
 
-TEST(Window, TheFewestReadsThatReachTheRateAreTaken) {
-  const auto reads = [](std::vector<WindowSample> samples) {
-    return SmallestSufficient(samples).reads;
-  };
-  EXPECT_EQ(reads({{2, 100}}), 2u);
-  EXPECT_EQ(reads({{2, 98}, {4, 100}}), 2u);
-  EXPECT_EQ(reads({{2, 97.9}, {4, 100}}), 4u);
-  EXPECT_EQ(reads({{8, 100}, {4, 99}, {2, 50}}), 4u);
-  // The best of several rounds counts: what disturbs a sample only lowers it.
-  EXPECT_EQ(reads({{2, 50}, {4, 100}, {2, 99}, {4, 60}}), 2u);
-  EXPECT_EQ(SmallestSufficient(std::vector<WindowSample>{{2, 98}, {4, 100}}).bytes_per_second, 100);
+TEST(Window, TheFewestReadsThatNoMoreBeatEveryTimeAreTaken) {
+  constexpr std::array<uint64_t, 3> kReads = {2, 4, 8};
+  using Rounds = std::vector<std::vector<double>>;
+  const auto reads = [&](const Rounds& rounds) { return SmallestSufficient(kReads, rounds).reads; };
+  EXPECT_EQ(reads({{98, 100, 100}}), 2u);
+  EXPECT_EQ(reads({{97, 100, 100}}), 4u);
+  EXPECT_EQ(reads({{50, 97, 100}, {50, 97, 100}}), 8u);
+  EXPECT_EQ(reads({{97, 100, 90}, {97, 90, 100}}), 2u);  // One time this, one time that.
+  EXPECT_EQ(reads({{50, 100, 100}, {60, 50, 90}, {99, 100, 100}}), 2u);
+  EXPECT_EQ(reads({{50, 100, 99}, {60, 70, 90}}), 4u);
+  EXPECT_EQ(SmallestSufficient(kReads, Rounds{{1, 5, 3}, {9, 1, 1}, {1, 2, 4}}).bytes_per_second,
+            5);
+  EXPECT_EQ(SmallestSufficient(std::array<uint64_t, 1>{2}, Rounds{{7}}).reads, 2u);
 }
 
 TEST(Window, APacedDeviceIsArithmetic) {
