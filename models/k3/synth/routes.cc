@@ -73,8 +73,8 @@ std::optional<RouteDesign> RouteDesign::Make(std::string_view routes, const Shap
   if (routes == "sticky") {
     return RouteDesign(shape, SharesFor(std::max(0.88, fraction), 0.92, fraction, 0.2), 1);
   }
-  const double repeat = fraction + 0.15 * (1 - fraction);
-  return RouteDesign(shape, SharesFor(repeat, 0.52, fraction, 0.5), 0.5);
+  const double repeat = fraction + 0.08 * (1 - fraction);
+  return RouteDesign(shape, SharesFor(repeat, 0.5, fraction, 0.5), 0.5);
 }
 
 RouteDesign::RouteDesign(const Shape& shape, RouteShares shares, double lasting_value)

@@ -12,10 +12,10 @@
 
 #include "io/safetensors/header.h"
 #include "io/safetensors/index.h"
-#include "models/k3/synth/chunks.h"
-#include "models/k3/synth/filler.h"
 #include "models/k3/synth/layout.h"
-#include "models/k3/synth/new_directory.h"
+#include "models/k3/synth/write/chunks.h"
+#include "models/k3/synth/write/filler.h"
+#include "models/k3/synth/write/new_directory.h"
 #include "runtime/cpu/affinity.h"
 #include "runtime/memory/region.h"
 

@@ -1,4 +1,4 @@
-#include "models/k3/synth/filler.h"
+#include "models/k3/synth/write/filler.h"
 
 #include <algorithm>
 #include <span>

@@ -1,4 +1,4 @@
-#include "models/k3/synth/chunks.h"
+#include "models/k3/synth/write/chunks.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "models/k3/synth/filler.h"
 #include "models/k3/synth/layout.h"
+#include "models/k3/synth/write/filler.h"
 
 namespace penstock::k3 {
 

@@ -1,4 +1,4 @@
-#include "models/k3/synth/new_directory.h"
+#include "models/k3/synth/write/new_directory.h"
 
 #include <cerrno>
 #include <cstring>
