@@ -210,7 +210,7 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
                                            options.depth, decode_nodes_);
   PENSTOCK_TRY_VOID(Pin());
   experts_ = std::make_unique<Experts>(*catalogue_, config_.shape, *reader_, cache,
-                                       plan_.slot_bytes, plan_.slots);
+                                       plan_.slot_bytes, plan_.slots, AheadSlots(options));
   return {};
 }
 
@@ -223,7 +223,14 @@ Status Engine::Pin() {
                              {staging.data(), staging.size()}, *decoders_);
 }
 
-void Engine::Start(const PipelineOptions& options) {
+// Predictions may hold what one layer's demands do not need, and no more than would serve a layer.
+size_t Engine::AheadSlots(const PipelineOptions& options) const {
+  const size_t top_k = config_.shape.top_k;
+  if (options.predict == "off" || plan_.slots <= top_k) return 0;
+  return std::min<size_t>(plan_.slots - top_k, top_k);
+}
+
+void Engine::Start(const PipelineOptions& options, const LookaheadOptions& lookahead) {
   const auto pinned = [](const std::string& asked, const CpuSet& cpus) {
     return asked.empty() ? std::vector<int>()
                          : std::vector<int>(cpus.cpus.begin(), cpus.cpus.end());
@@ -231,9 +238,10 @@ void Engine::Start(const PipelineOptions& options) {
   const size_t nodes = decode_nodes_ ? cores_.decode_threads : 0;
   arena_ = std::make_unique<graph::Arena>(cores_.threads,
                                           pinned(options.cpus_compute, cores_.compute), nodes);
-  Services services{*arena_,        *reader_,       *pass_,       *stream_,
-                    *ring_,         *experts_,      *embed_rows_, catalogue_->embed,
-                    *step_context_, decoders_.get()};
+  Services services{*arena_,        *reader_,        *pass_,       *stream_,
+                    *ring_,         *experts_,       *embed_rows_, catalogue_->embed,
+                    *step_context_, decoders_.get(), nullptr,      nullptr,
+                    lookahead};
   if (decode_nodes_) {
     decode_arena_ = std::make_unique<graph::Arena>(
         nodes,
@@ -250,8 +258,8 @@ void Engine::Start(const PipelineOptions& options) {
 
 Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_t context,
                                              const PipelineOptions& options,
-                                             const io::IoOptions& io_options,
-                                             const Notice& notice) {
+                                             const io::IoOptions& io_options, const Notice& notice,
+                                             Predictor* predictor) {
   std::unique_ptr<Engine> engine(new Engine);
   PENSTOCK_TRY(engine->kernels_, ops::ChooseKernels(options.isa, notice));
   PENSTOCK_TRY_VOID(engine->OpenCheckpoint(directory, notice));
@@ -262,7 +270,9 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));
   PENSTOCK_TRY_VOID(engine->Plan(context, options, io_options, files));
   PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice));
-  engine->Start(options);
+  const uint64_t window =
+      io_options.iodepth == 0 ? io::kDefaultWindowBytes : io_options.iodepth * io_options.bs.bytes;
+  engine->Start(options, {ParsePredictMode(options.predict), window, predictor});
   return engine;
 }
 

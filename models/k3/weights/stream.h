@@ -56,6 +56,11 @@ class WeightStream {
   // step before it may still end well.
   Result<BufferRef> Take(uint32_t extent);
   bool IsPinned(uint32_t extent) const { return extent < pinned_end_; }
+  // The same without taking them, for a reader beside the product: nothing where they are not here.
+  // Only for whoever would take them, so that it does not happen meanwhile.
+  std::optional<BufferRef> Peek(uint32_t extent) const;
+  // Reads under way or waiting.
+  size_t reading() const { return reading_.load(std::memory_order_relaxed); }
   // Whether Take gives the stripe as it is stored, for the product to decode, or the rows.
   bool GivesStripe(uint32_t extent) const {
     return pass_.packed() && !(IsPinned(extent) ? pinned_decoded_ : decoded_);
@@ -109,6 +114,7 @@ class WeightStream {
   std::atomic<uint64_t> allowed_step_{0};
   std::atomic<uint64_t> reached_{0};
   std::atomic<bool> paused_{false};
+  std::atomic<size_t> reading_{0};
   std::array<std::atomic<uint64_t>, 2> stops_{};
   mutable std::mutex traffic_mutex_;
   std::array<Traffic, 2> trunk_;  // By step parity.
