@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include "io/checkpoint.h"
+#include "io/device_stats.h"
 #include "io/file.h"
 #include "models/k3/plan/preset.h"
 #include "ops/isa.h"
@@ -178,7 +179,7 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
                                            options.depth, decode_nodes_);
   PENSTOCK_TRY_VOID(Pin());
   experts_ = std::make_unique<Experts>(*catalogue_, config_.shape, *reader_, cache,
-                                       plan_.slot_bytes, plan_.slots);
+                                       plan_.slot_bytes, plan_.slots, AheadSlots(options));
   return {};
 }
 
@@ -191,7 +192,23 @@ Status Engine::Pin() {
                              *decoders_);
 }
 
-void Engine::Start(const PipelineOptions& options) {
+// Predictions may hold what one layer's demands do not need, and no more than would serve a layer.
+size_t Engine::AheadSlots(const PipelineOptions& options) const {
+  const size_t top_k = config_.shape.top_k;
+  if (options.predict == "off" || plan_.slots <= top_k) return 0;
+  return std::min<size_t>(plan_.slots - top_k, top_k);
+}
+
+// The largest of all devices.
+uint64_t Engine::WindowBytes() const {
+  uint64_t window = 0;
+  for (const io::DeviceStats& device : reader_->devices()) {
+    window = std::max(window, device.window_bytes);
+  }
+  return window;
+}
+
+void Engine::Start(const PipelineOptions& options, const LookaheadOptions& lookahead) {
   const auto pinned = [](const std::string& asked, const CpuSet& cpus) {
     return asked.empty() ? std::vector<int>()
                          : std::vector<int>(cpus.cpus.begin(), cpus.cpus.end());
@@ -199,9 +216,10 @@ void Engine::Start(const PipelineOptions& options) {
   const size_t nodes = decode_nodes_ ? cores_.decode_threads : 0;
   arena_ = std::make_unique<graph::Arena>(cores_.threads,
                                           pinned(options.cpus_compute, cores_.compute), nodes);
-  Services services{*arena_,        *reader_,       *pass_,       *stream_,
-                    *ring_,         *experts_,      *embed_rows_, catalogue_->embed,
-                    *step_context_, decoders_.get()};
+  Services services{*arena_,        *reader_,        *pass_,       *stream_,
+                    *ring_,         *experts_,       *embed_rows_, catalogue_->embed,
+                    *step_context_, decoders_.get(), nullptr,      nullptr,
+                    lookahead};
   if (decode_nodes_) {
     decode_arena_ = std::make_unique<graph::Arena>(
         nodes,
@@ -218,8 +236,8 @@ void Engine::Start(const PipelineOptions& options) {
 
 Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_t context,
                                              const PipelineOptions& asked,
-                                             const io::IoOptions& io_options,
-                                             const Notice& notice) {
+                                             const io::IoOptions& io_options, const Notice& notice,
+                                             Predictor* predictor) {
   const PipelineOptions options = ApplyPreset(asked);
   std::unique_ptr<Engine> engine(new Engine);
   PENSTOCK_TRY(engine->kernels_, ops::ChooseKernels(options.isa, notice));
@@ -231,7 +249,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));
   PENSTOCK_TRY_VOID(engine->Plan(context, options, io_options, files));
   PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice));
-  engine->Start(options);
+  engine->Start(options, {ParsePredictMode(options.predict), engine->WindowBytes(), predictor});
   return engine;
 }
 

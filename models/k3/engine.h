@@ -32,10 +32,11 @@ class Engine : public text::TextModel {
  public:
   // `context`: positions a sequence may have. Reads the headers, checks every contract and the
   // budget, and only then allocates. `notice` gets degradations in one line each.
+  // `predictor` (borrowed) names experts in place of the built-in ones.
   static Result<std::unique_ptr<Engine>> Open(const std::string& directory, size_t context,
                                               const PipelineOptions& options,
-                                              const io::IoOptions& io_options,
-                                              const Notice& notice);
+                                              const io::IoOptions& io_options, const Notice& notice,
+                                              Predictor* predictor = nullptr);
 
   size_t vocab_size() const override { return config_.shape.vocab; }
   size_t max_context() const override { return context_positions_; }
@@ -54,6 +55,9 @@ class Engine : public text::TextModel {
   // The experts of the last step, layer by layer, and what is known of them as a whole.
   std::span<const Route> last_routes() const { return pipeline_->last_routes(); }
   RoutesHeader routes_header() const;
+  void PredictAlways(bool always) { pipeline_->PredictAlways(always); }
+  std::vector<LayerPrediction> prediction_stats() const { return pipeline_->prediction_stats(); }
+  const Experts& experts() const { return *experts_; }
 
   const Config& config() const { return config_; }
   const Catalogue& catalogue() const { return *catalogue_; }
@@ -82,7 +86,9 @@ class Engine : public text::TextModel {
                   io::FileSet files, const Notice& notice);
   Status Pin();
   size_t DecoderCount() const;
-  void Start(const PipelineOptions& options);
+  uint64_t WindowBytes() const;
+  void Start(const PipelineOptions& options, const LookaheadOptions& lookahead);
+  size_t AheadSlots(const PipelineOptions& options) const;
   std::vector<std::string> Paths() const;
 
   Config config_;

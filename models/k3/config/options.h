@@ -17,6 +17,7 @@ struct PipelineOptions {
   ByteSize ring;             // Bytes of the ring that weights stream through.
   uint64_t depth = 0;        // Layers ahead of the one being computed, itself counted; 0: no bound.
   ByteSize expert_cache;     // Bytes of the expert cache.
+  std::string predict = "auto";
   std::string pin = "auto";  // "4": four layers, "2G": as many as fit.
   ByteSize extent{8 * kMiB};  // The largest piece a tensor is read in.
   std::string pack;           // Directory of the trunk's pack; empty: the checkpoint alone.
@@ -40,6 +41,10 @@ struct PipelineOptions {
       "Furthest layer that may be read ahead; 1 is the layer being computed. 0: the ring decides.");
     v("expert-cache", c.expert_cache, "bytes", kZeroIsAuto, 1024 * kTiB,
       "Budget of the expert cache. auto: chosen from --memory.");
+    v("predict", c.predict, {"auto", "off", "next", "previous", "both"},
+      "What names experts that are read before they are demanded, with what the cache holds beyond "
+      "the demands of one layer. next: the next layer's router, applied early. previous: what the "
+      "token before chose. auto: the better one in each layer; none where it does not pay.");
     v("pin", c.pin,
       "Keep N layers in memory (\"4\"), or as many as fit a size (\"2G\"), spread evenly; the head "
       "counts as one. auto: what --memory leaves when ring and experts of a layer have theirs.");

@@ -15,6 +15,10 @@ void ActivateMlp(Context& context, size_t width);
 // Unsound when a logit or a bias is not finite: a comparison with NaN would silently drop an expert.
 Status ChooseExperts(Context& context);
 
+// The same from act.ahead_router for `layer`: act.ahead_chosen. False when a score is not finite. It
+// touches nothing that the step uses.
+bool ChooseAhead(Context& context, size_t layer);
+
 // Prepares act.latent for the MXFP4 products; every expert reads the result.
 void PrepareLatent(Context& context);
 

@@ -20,11 +20,22 @@ struct Extent {
 };
 // What comes to the meeting: an extent or an expert from the reader, or an input from the flow.
 struct Arrival {
-  enum class Kind : uint8_t { kExtent, kExpert, kProductInput, kExpertInput };
+  enum class Kind : uint8_t { kExtent, kExpert, kProductInput, kExpertInput, kLookahead };
   Kind kind = Kind::kExtent;
   bool failed = false;  // Could not be read; the run has the Error.
   uint32_t number = 0;  // Extent or product.
   ReadyExpert expert;
+  uint64_t step = 0;    // kLookahead, at layer `number`,
+  bool router = false;  // with its router.
+};
+// A look ahead at a layer: the blocks of its router one by one, then the last one without any.
+struct Glimpse {
+  uint64_t visit = 0;
+  uint64_t step = 0;
+  uint32_t layer = 0;
+  bool router = false;
+  bool last = false;
+  Block block;
 };
 struct Wanted {
   uint64_t attempt = 0;  // Of a step; one that failed may be tried again.

@@ -15,6 +15,7 @@
 #include "models/k3/experts/routes.h"
 #include "models/k3/layers/context.h"
 #include "models/k3/layers/flow.h"
+#include "models/k3/step/lookahead.h"
 #include "models/k3/step/messages.h"
 #include "models/k3/step/step_meter.h"
 #include "models/k3/weights/meeting.h"
@@ -42,6 +43,7 @@ struct Services {
   StripeDecoders* decoders = nullptr;  // For a pass over stripes,
   DecodeQueue* decode = nullptr;       // and where they are decoded on arrival.
   ByteRing* decoded_ring = nullptr;    // What that decodes into.
+  LookaheadOptions lookahead;
 };
 
 // The graph of one step. It is built once; a step is a message.
@@ -75,10 +77,13 @@ class Pipeline {
                                                     text::TokenId token);
   void ExpectMore(bool more) { more_.store(more); }
   void Cancel();
+  // Look ahead in every layer, also where nothing is read ahead: routes are recorded.
+  void PredictAlways(bool always) { lookahead_.Always(always); }
 
   const StepStats& last_step() const { return stats_; }
   // The experts of each layer in the last step that ended well.
   std::span<const Route> last_routes() const { return routes_; }
+  std::vector<LayerPrediction> prediction_stats() const { return lookahead_.stats(); }
   std::string Dot(bool times) const { return graph_.picture().Dot(times); }
 
  private:
@@ -86,7 +91,7 @@ class Pipeline {
   enum Waited : size_t { kOnEmbed, kOnTrunk, kOnExpert, kOnGraph, kWaits };
 
   using AdmitStage = graph::Stage<Wake, Extent>;
-  using MeetStage = graph::Stage<Arrival, Block, Block, ReadyExpert>;
+  using MeetStage = graph::Stage<Arrival, Block, Block, ReadyExpert, Glimpse>;
   using BlockStage = graph::Stage<Block, Done>;
   using SmallStage = graph::Stage<Go, Done>;  // A short piece of arithmetic between products.
   using AdvanceStage =
@@ -117,6 +122,8 @@ class Pipeline {
   void Decode(const Arrival& stripe, graph::Reply<Arrival> reply);
   void Fetch(const Wanted& wanted, graph::Reply<Arrival> reply);
   void Meet(const Arrival& arrival, MeetStage::Outputs& out);
+  void MeetLookahead(const Arrival& arrival, MeetStage::Outputs& out);
+  void Predict(const Glimpse& glimpse);
   void Multiply(const Block& block, BlockStage::Outputs& out);
   void Attend(const Block& block, BlockStage::Outputs& out);
   template <class Work>  // void(const uint16_t* rows, size_t first_row, size_t count)
@@ -130,6 +137,8 @@ class Pipeline {
 
   void WakeAdmission();
   void EnterLayer();
+  void LookAhead(AdvanceStage::Outputs& out);
+  void EndPredictions();
   void NoteRoute();
   void BeginStep(std::shared_ptr<const SequenceState> before);
   void PauseWeights();
@@ -156,6 +165,7 @@ class Pipeline {
   std::atomic<uint64_t> attempt_{
       0};                 // context_.attempt, for stages that may run between two steps.
   bool recover_ = false;  // The last step did not end well: what it left must go first.
+  Lookahead lookahead_;
   StepMeter meter_;
   Traffic embed_;
   StepStats stats_;
@@ -171,6 +181,8 @@ class Pipeline {
   // the work on: row blocks to their product, latent attention on rows of kv_b, experts.
   MeetStage meet_;
   BlockStage product_;
+  // Beside the step: what the layer to come may choose, from the router's bytes where they are here.
+  graph::Stage<Glimpse> predict_;
   BlockStage attend_;
   // Tokens come in; what a finished stage makes possible is bookkeeping alone.
   graph::AsyncStage<Token, Done> embed_row_;

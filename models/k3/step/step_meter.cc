@@ -10,6 +10,7 @@ StepMeter::Counts StepMeter::Now() const {
   now.experts = experts_.traffic();
   now.hits = experts_.hits();
   now.misses = experts_.misses();
+  now.ahead = experts_.ahead();
   now.ring_stops = stream_.stops(WeightStream::Bound::kByRing);
   now.depth_stops = stream_.stops(WeightStream::Bound::kByDepth);
   if (decoders_ != nullptr) now.decode = decoders_->traffic();
@@ -35,6 +36,8 @@ StepStats StepMeter::Take(uint64_t n, const Traffic& embed) const {
   stats.reads = trunk.reads + head.reads + embed.reads + now.experts.reads - begin_.experts.reads;
   stats.expert_hits = now.hits - begin_.hits;
   stats.expert_misses = now.misses - begin_.misses;
+  stats.predicted_useful_bytes = now.ahead.useful_bytes - begin_.ahead.useful_bytes;
+  stats.predicted_wasted_bytes = now.ahead.wasted_bytes - begin_.ahead.wasted_bytes;
   stats.stopped_by_ring = now.ring_stops - begin_.ring_stops;
   stats.stopped_by_depth = now.depth_stops - begin_.depth_stops;
   stats.decode_ns = now.decode.ns - begin_.decode.ns;

@@ -25,7 +25,9 @@ struct StepStats {
   uint64_t device_bytes = 0;  // All of them, each read rounded out to the alignment of its file.
   uint64_t reads = 0;         // Extents.
   uint64_t expert_hits = 0;
-  uint64_t expert_misses = 0;
+  uint64_t expert_misses = 0;  // Of them read ahead, and read for nothing, in bytes:
+  uint64_t predicted_useful_bytes = 0;
+  uint64_t predicted_wasted_bytes = 0;
   uint64_t stopped_by_ring = 0;  // How often the read-ahead stopped, by what bound it.
   uint64_t stopped_by_depth = 0;
   uint64_t decode_ns = 0;                                  // Of all threads, while this step ran,
@@ -50,6 +52,7 @@ class StepMeter {
     uint64_t ns = 0;
     Traffic experts;
     uint64_t hits = 0, misses = 0;
+    Ahead ahead;
     uint64_t ring_stops = 0, depth_stops = 0;
     DecodeTraffic decode;
   };

@@ -40,6 +40,9 @@ class Meeting {
   // `extent` has arrived: appends its blocks if its input is ready, or fails likewise.
   Status Arrived(uint32_t extent, std::vector<Block>& blocks);
 
+  // Appends the blocks of a product for a look ahead, if all its bytes are here. They stay here.
+  void Peek(uint32_t product, std::vector<Block>& blocks) const;
+
   // The input of the experts of `visit` is ready: appends those that wait.
   void LatentReady(uint64_t visit, std::vector<ReadyExpert>& experts);
   // An expert has arrived: appends it if its input is ready.
@@ -50,6 +53,7 @@ class Meeting {
 
  private:
   Status Cut(uint32_t extent, std::vector<Block>& blocks);
+  void CutBytes(uint32_t extent, const BufferRef& bytes, std::vector<Block>& blocks) const;
   void CutStripe(uint32_t extent, const BufferRef& stripe, std::vector<Block>& blocks) const;
 
   const Pass& pass_;

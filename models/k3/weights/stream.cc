@@ -122,9 +122,11 @@ void WeightStream::Admit(const std::function<void(uint32_t)>& emit) {
 }
 
 void WeightStream::Read(uint32_t extent, std::function<void()> done) {
+  reading_.fetch_add(1, std::memory_order_relaxed);
   reader_.Read(pass_.extents()[extent].extent, std::move(admitted_[extent]), io::ReadClass::kTrunk,
                [this, extent, done = std::move(done)](Result<BufferRef> bytes) {
                  Keep(extent, std::move(bytes));
+                 reading_.fetch_sub(1, std::memory_order_relaxed);
                  done();
                });
 }
@@ -154,6 +156,11 @@ Result<BufferRef> WeightStream::Take(uint32_t extent) {
   outstanding_[extent].store(false, std::memory_order_release);
   if (error) return std::move(*error);
   return bytes;
+}
+
+std::optional<BufferRef> WeightStream::Peek(uint32_t extent) const {
+  if (!held_[extent]) return std::nullopt;
+  return held_[extent];
 }
 
 Traffic WeightStream::trunk(uint64_t step) const {

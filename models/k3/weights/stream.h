@@ -55,10 +55,15 @@ class WeightStream {
   // extent that could not be read is an error here, in the step that needs it, and not earlier: the
   // step before it may still end well.
   Result<BufferRef> Take(uint32_t extent);
+  // The same without taking them, for a reader beside the product: nothing where they are not here.
+  // Only for whoever would take them, so that it does not happen meanwhile.
+  std::optional<BufferRef> Peek(uint32_t extent) const;
   bool IsPinned(uint32_t extent) const { return pinned_[extent]; }
   // The first extent at or behind `extent` that streams, in a ring of passes; the number of extents
   // when none does.
   uint32_t NextStreamed(uint32_t extent) const;
+  // Reads under way or waiting.
+  size_t reading() const { return reading_.load(std::memory_order_relaxed); }
   // Whether Take gives the stripe as it is stored, for the product to decode, or the rows.
   bool GivesStripe(uint32_t extent) const {
     return pass_.packed() && !(IsPinned(extent) ? pinned_decoded_ : decoded_);
@@ -114,6 +119,7 @@ class WeightStream {
   std::atomic<uint64_t> allowed_step_{0};
   std::atomic<uint64_t> reached_{0};
   std::atomic<bool> paused_{false};
+  std::atomic<size_t> reading_{0};
   std::array<std::atomic<uint64_t>, 2> stops_{};
   mutable std::mutex traffic_mutex_;
   std::array<Traffic, 2> trunk_;  // By step parity.

@@ -91,6 +91,7 @@ Status Run::Execute() {
 Status Run::WriteStart() {
   started_ = true;
   if (record_->wants_routes()) {
+    engine_->PredictAlways(true);
     PENSTOCK_TRY_VOID(record_->StartRoutes(engine_->routes_header()));
   }
   return record_->Start({{"version", kVersion},
@@ -188,6 +189,7 @@ void Run::Report() {
   console_.SayPlain(engine_->PlanTable());
   console_.SayPlain(fmt::format("{}\n", engine_->Describe()));
   console_.SayPlain(totals_.Table(PeakResidentBytes()));
+  console_.SayPlain(PredictionTable(engine_->prediction_stats()));
 }
 
 }  // namespace penstock::k3

@@ -96,24 +96,27 @@ Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes) {
   if (!events_) return {};
   Json stalls = Json::object();
   for (const auto& [name, ns] : stats.stall_ns) stalls[name] = ns;
-  return Write("step", {{"n", stats.n},
-                        {"t_ns", stats.t_ns},
-                        {"positions", stats.positions},
-                        {"accepted", stats.positions},
-                        {"bytes",
-                         {{"trunk", stats.trunk_bytes},
-                          {"expert", stats.expert_bytes},
-                          {"head", stats.head_bytes},
-                          {"embed", stats.embed_bytes}}},
-                        {"device_bytes", stats.device_bytes},
-                        {"reads", stats.reads},
-                        {"expert_hits", stats.expert_hits},
-                        {"expert_misses", stats.expert_misses},
-                        {"read_ahead_stops",
-                         {{"ring", stats.stopped_by_ring}, {"depth", stats.stopped_by_depth}}},
-                        {"decode", {{"ns", stats.decode_ns}, {"bytes", stats.decoded_bytes}}},
-                        {"stall_ns", stalls},
-                        {"rss", rss_bytes}});
+  return Write(
+      "step",
+      {{"n", stats.n},
+       {"t_ns", stats.t_ns},
+       {"positions", stats.positions},
+       {"accepted", stats.positions},
+       {"bytes",
+        {{"trunk", stats.trunk_bytes},
+         {"expert", stats.expert_bytes},
+         {"head", stats.head_bytes},
+         {"embed", stats.embed_bytes}}},
+       {"device_bytes", stats.device_bytes},
+       {"reads", stats.reads},
+       {"expert_hits", stats.expert_hits},
+       {"expert_misses", stats.expert_misses},
+       {"predicted",
+        {{"useful", stats.predicted_useful_bytes}, {"wasted", stats.predicted_wasted_bytes}}},
+       {"read_ahead_stops", {{"ring", stats.stopped_by_ring}, {"depth", stats.stopped_by_depth}}},
+       {"decode", {{"ns", stats.decode_ns}, {"bytes", stats.decoded_bytes}}},
+       {"stall_ns", stalls},
+       {"rss", rss_bytes}});
 }
 
 Status RunRecord::Token(const text::TokenRecord& token, std::string_view text) {

@@ -29,7 +29,7 @@ std::string FidelityLabel(const Shape& shape);
 // asked for.
 //   run_start  config, checkpoint_id, label, machine, version, prompt_ids
 //   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes, reads,
-//              expert_hits, expert_misses, read_ahead_stops{...}, decode{ns, bytes}, stall_ns{...},
+//              expert_hits, expert_misses, predicted{useful, wasted}, read_ahead_stops{...}, decode{ns, bytes}, stall_ns{...},
 //              rss
 //   token      id, text, pos
 //   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens

@@ -33,6 +33,8 @@ void RunTotals::Add(const text::StepRecord& step, const StepStats& stats) {
   reads_ += stats.reads;
   expert_hits_ += stats.expert_hits;
   expert_misses_ += stats.expert_misses;
+  predicted_useful_bytes_ += stats.predicted_useful_bytes;
+  predicted_wasted_bytes_ += stats.predicted_wasted_bytes;
   stopped_by_ring_ += stats.stopped_by_ring;
   stopped_by_depth_ += stats.stopped_by_depth;
   decode_ns_ += stats.decode_ns;
@@ -75,6 +77,7 @@ Json RunTotals::ToJson() const {
           {"reads", reads_},
           {"expert_hits", expert_hits_},
           {"expert_misses", expert_misses_},
+          {"predicted", {{"useful", predicted_useful_bytes_}, {"wasted", predicted_wasted_bytes_}}},
           {"read_ahead_stops", {{"ring", stopped_by_ring_}, {"depth", stopped_by_depth_}}},
           {"decode", {{"ns", decode_ns_}, {"bytes", decoded_bytes_}}},
           {"stall_ns", stalls}};

@@ -40,6 +40,7 @@ class RunTotals {
   uint64_t trunk_bytes_ = 0, expert_bytes_ = 0, head_bytes_ = 0, embed_bytes_ = 0;
   uint64_t device_bytes_ = 0, reads_ = 0;
   uint64_t expert_hits_ = 0, expert_misses_ = 0;
+  uint64_t predicted_useful_bytes_ = 0, predicted_wasted_bytes_ = 0;
   uint64_t stopped_by_ring_ = 0, stopped_by_depth_ = 0;
   uint64_t decode_ns_ = 0, decoded_bytes_ = 0;
   std::vector<std::pair<std::string, uint64_t>> stall_ns_;

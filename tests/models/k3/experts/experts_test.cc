@@ -14,14 +14,14 @@ namespace penstock::k3 {
 namespace {
 
 struct Fixture {
-  Fixture(TinyModel& model, size_t slots)
+  Fixture(TinyModel& model, size_t slots, size_t ahead_slots = 0, std::string_view policy = "lru")
       : slot_bytes(Experts::SlotBytes(
             *model.catalogue, model.shape(),
             [&](const io::Extent& extent) { return model.reader->BufferBytes(extent); },
             model.reader->Alignment())),
         memory(*HugeRegion::Map(slot_bytes * slots)),
         experts(*model.catalogue, model.shape(), *model.reader, memory.data(), slot_bytes, slots,
-                "lru") {}
+                ahead_slots, policy) {}
 
   Result<ExpertWeights> Get(size_t layer, size_t expert) {
     std::optional<Result<ExpertWeights>> got;
