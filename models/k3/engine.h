@@ -13,6 +13,7 @@
 #include "models/k3/planner.h"
 #include "models/k3/state/state.h"
 #include "models/k3/step/pipeline.h"
+#include "models/k3/step/step_trace.h"
 #include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/packed/decode_choice.h"
 #include "models/k3/weights/packed/trunk_pack.h"
@@ -43,6 +44,10 @@ class Engine : public text::TextModel {
                                 std::span<const text::TokenId> tokens) override;
   void ExpectMore(bool more) override { pipeline_->ExpectMore(more); }
   void Cancel() override { pipeline_->Cancel(); }
+
+  // Told of what happens from now on; null for nobody. Between steps; borrowed.
+  void Observe(StepObserver* observer) { pipeline_->Observe(observer); }
+  TracedEngine Traced() const;
 
   const StepStats& last_step() const { return pipeline_->last_step(); }
   const Config& config() const { return config_; }

@@ -52,7 +52,9 @@ Pipeline::Pipeline(const Services& services)
       context_(services.context),
       flow_(services.pass, services.context.shape),
       meeting_(services.pass, services.stream, kBlockBytes),
-      meter_(services.stream, services.experts, services.decoders),
+      meter_({services.reader, services.stream, services.experts, services.decoders,
+              services.decode, services.arena.threads()},
+             idle_),
       graph_(services.arena),
       admit_(graph_, "admit", kSerial, [this](Wake, auto& out) { Admit(out); }),
       read_(graph_, "read", [this](const Extent& extent, auto reply) { Read(extent, reply); }),
@@ -76,6 +78,8 @@ Pipeline::Pipeline(const Services& services)
       combine_(Small("combine", Event::kCombined, CombineSublayer)),
       commit_(graph_, "commit", kSerial, [this](Go, auto&) { Commit(); }) {
   Connect();
+  meter_.Watch(graph_.picture());
+  s_.reader.Observe([this](const io::ReadSpan& read) { OnRead(read); });
   s_.ring.OnFree([this] { WakeAdmission(); });
   s_.experts.OnRelease([this] { credits_.Return(); });
   WakeAdmission();
@@ -134,6 +138,7 @@ Pipeline::~Pipeline() {
   // Every reply comes, and nothing runs on an I/O thread any more: only then may the graph go, and
   // before it the ring's and the cache's way back into it is used for the last time.
   s_.reader.Stop();
+  s_.reader.Observe({});
   graph_.WaitIdle();
   meeting_.Reset();
   s_.stream.Drop();
@@ -221,7 +226,8 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
       break;
   }
   Failed(status);
-  for (const Block& block : met_blocks_) {
+  for (Block& block : met_blocks_) {
+    block.late = arrival.kind == Arrival::Kind::kExtent;
     const Product& product = s_.pass.ProductOf(s_.pass.extents()[block.extent]);
     if (product.role == Role::kMlaKvB) {
       out.Put<1>(block);
@@ -229,7 +235,10 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
       out.Put<0>(block);
     }
   }
-  for (const ReadyExpert& expert : met_experts_) out.Put<2>(expert);
+  for (ReadyExpert& expert : met_experts_) {
+    expert.late = arrival.kind == Arrival::Kind::kExpert;
+    out.Put<2>(expert);
+  }
   met_blocks_.clear();  // The scratch must not hold references.
   met_experts_.clear();
 }
@@ -262,7 +271,7 @@ void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
   if (Over()) return;
   const PassExtent& extent = s_.pass.extents()[block.extent];
   const Product& product = s_.pass.ProductOf(extent);
-  idle_.Enter(kOnTrunk);
+  idle_.Enter(block.late ? kOnTrunk : kOnGraph);
   const size_t cols = product.matrix.cols;
   const float* const x = InputOf(context_, product.role);
   float* const y = OutputOf(context_, product.role);
@@ -275,7 +284,7 @@ void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
 
 void Pipeline::Attend(const Block& block, BlockStage::Outputs& out) {
   if (Over()) return;
-  idle_.Enter(kOnTrunk);
+  idle_.Enter(block.late ? kOnTrunk : kOnGraph);
   const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
     AttendLatent(context_, rows, first_row, count);
   });
@@ -296,7 +305,7 @@ void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& 
 
 void Pipeline::Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out) {
   if (Over()) return;
-  idle_.Enter(kOnExpert);
+  idle_.Enter(expert.late ? kOnExpert : kOnGraph);
   ApplyExpert(context_, expert.weights.view, expert.rank);
   idle_.Leave();
   out.Put<0>(Done{Event::kExpertApplied, 0, 0});
@@ -355,6 +364,7 @@ void Pipeline::EnterLayer() {
 }
 
 void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
+  const Go go{static_cast<uint32_t>(context_.layer)};
   Arrival arrival;
   switch (next.action) {
     case Action::kMultiply:
@@ -371,25 +381,25 @@ void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
     case Action::kKda:
       return SendHeads(out);
     case Action::kMix:
-      return out.Put<kToMix>(Go{});
+      return out.Put<kToMix>(go);
     case Action::kNormQuery:
-      return out.Put<kToNormQuery>(Go{});
+      return out.Put<kToNormQuery>(go);
     case Action::kAppendLatent:
-      return out.Put<kToAppend>(Go{});
+      return out.Put<kToAppend>(go);
     case Action::kGate:
-      return out.Put<kToGate>(Go{});
+      return out.Put<kToGate>(go);
     case Action::kActivate:
-      return out.Put<kToActivate>(Go{});
+      return out.Put<kToActivate>(go);
     case Action::kChoose:
-      return out.Put<kToChoose>(Go{});
+      return out.Put<kToChoose>(go);
     case Action::kPrepare:
-      return out.Put<kToPrepare>(Go{});
+      return out.Put<kToPrepare>(go);
     case Action::kGather:
-      return out.Put<kToGather>(Go{});
+      return out.Put<kToGather>(go);
     case Action::kCombine:
-      return out.Put<kToCombine>(Go{});
+      return out.Put<kToCombine>(go);
     case Action::kCommit:
-      return out.Put<kToCommit>(Go{});
+      return out.Put<kToCommit>(go);
   }
 }
 
@@ -400,13 +410,17 @@ void Pipeline::SendHeads(AdvanceStage::Outputs& out) {
   const uint32_t each =
       std::max<uint32_t>(1, heads / (4 * static_cast<uint32_t>(s_.arena.threads())));
   for (uint32_t head = 0; head < heads; head += each) {
-    out.Put<kToKda>(Heads{head, std::min(each, heads - head)});
+    out.Put<kToKda>(
+        Heads{head, std::min(each, heads - head), static_cast<uint32_t>(context_.layer)});
   }
 }
 
 void Pipeline::Commit() {
   if (Over()) return;
-  if (!context_.kernels.all_finite(context_.act.logits, context_.shape.vocab)) {
+  idle_.Enter(kOnGraph);
+  const bool finite = context_.kernels.all_finite(context_.act.logits, context_.shape.vocab);
+  idle_.Leave();
+  if (!finite) {
     const std::string where = "the head, step " + std::to_string(context_.step);
     return graph_.outcome().Fail(Unsound("the logits of " + where + " are not finite", where));
   }
@@ -426,6 +440,7 @@ void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
   context_.layer = 0;
   context_.phase = Phase::kAttention;
   flow_.Begin();
+  if (StepObserver* const observer = observer_.load()) observer->StepBegins(context_.step);
   meter_.Begin();
   idle_.Begin();
 }
@@ -464,7 +479,8 @@ Result<std::shared_ptr<const SequenceState>> Pipeline::Step(
     recover_ = true;
     return status.error();
   }
-  TakeStats();
+  stats_ = meter_.Take(context_.step, embed_);
+  if (StepObserver* const observer = observer_.load()) observer->StepEnded(stats_);
   std::shared_ptr<const SequenceState> after = std::move(context_.next);
   context_.before.reset();
   ++context_.step;
@@ -475,14 +491,6 @@ void Pipeline::Cancel() {
   cancel_.store(true);
   if (Over()) return;
   graph_.outcome().Fail(Cancelled("cancelled"));
-}
-
-void Pipeline::TakeStats() {
-  stats_ = meter_.Take(context_.step, embed_);
-  stats_.stall_ns = {{"embed", idle_.idle_ns(kOnEmbed)},
-                     {"trunk", idle_.idle_ns(kOnTrunk)},
-                     {"expert", idle_.idle_ns(kOnExpert)},
-                     {"graph", idle_.idle_ns(kOnGraph)}};
 }
 
 }  // namespace penstock::k3
