@@ -279,6 +279,17 @@ RoutesHeader Engine::routes_header() const {
   return {shape.layers, shape.experts, shape.top_k, plan_.slot_bytes, checkpoint_id_};
 }
 
+TracedEngine Engine::Traced() const {
+  TracedEngine traced{pipeline_->picture(),
+                      *pass_,
+                      *ring_,
+                      {},
+                      arena_->threads(),
+                      decode_nodes_ ? cores_.decode_threads : 0};
+  for (const io::DeviceStats& device : reader_->devices()) traced.devices.push_back(device.name);
+  return traced;
+}
+
 std::string Engine::Describe() const {
   std::string out = fmt::format(
       "{}; {} kernels, {} compute threads; ring {}, expert cache {} of {} each, {} "

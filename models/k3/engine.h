@@ -16,6 +16,7 @@
 #include "models/k3/plan/weight_bytes.h"
 #include "models/k3/state/state.h"
 #include "models/k3/step/pipeline.h"
+#include "models/k3/step/step_trace.h"
 #include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/packed/decode_choice.h"
 #include "models/k3/weights/packed/trunk_pack.h"
@@ -50,6 +51,9 @@ class Engine : public text::TextModel {
   // Tells `sink` of every choice of experts from the next step on; null ends it. It must outlive
   // the steps. Not while a step runs.
   void Observe(RouteSink* sink) { step_context_->routes = sink; }
+  // Told of what happens from now on; null for nobody. Between steps; borrowed.
+  void Observe(StepObserver* observer) { pipeline_->Observe(observer); }
+  TracedEngine Traced() const;
 
   const StepStats& last_step() const { return pipeline_->last_step(); }
   // The experts of the last step, layer by layer, and what is known of them as a whole.

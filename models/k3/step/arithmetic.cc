@@ -36,7 +36,7 @@ void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
   if (Over()) return;
   const PassExtent& extent = s_.pass.extents()[block.extent];
   const Product& product = s_.pass.ProductOf(extent);
-  idle_.Enter(kOnTrunk);
+  idle_.Enter(block.late ? kOnTrunk : kOnGraph);
   const size_t cols = product.matrix.cols;
   const float* const x = InputOf(context_, product.role);
   float* const y = OutputOf(context_, product.role);
@@ -49,7 +49,7 @@ void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
 
 void Pipeline::Attend(const Block& block, BlockStage::Outputs& out) {
   if (Over()) return;
-  idle_.Enter(kOnTrunk);
+  idle_.Enter(block.late ? kOnTrunk : kOnGraph);
   const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
     AttendLatent(context_, rows, first_row, count);
   });
@@ -70,7 +70,7 @@ void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& 
 
 void Pipeline::Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out) {
   if (Over()) return;
-  idle_.Enter(kOnExpert);
+  idle_.Enter(expert.late ? kOnExpert : kOnGraph);
   ApplyExpert(context_, expert.weights.view, expert.rank);
   idle_.Leave();
   out.Put<0>(Done{Event::kExpertApplied, 0, 0});

@@ -53,7 +53,9 @@ Pipeline::Pipeline(const Services& services)
       flow_(services.pass, services.context.shape),
       meeting_(services.pass, services.stream, kBlockBytes),
       lookahead_(services.context, services.experts, services.stream, services.lookahead),
-      meter_(services.stream, services.experts, services.decoders),
+      meter_({services.reader, services.stream, services.experts, services.decoders,
+              services.decode, services.arena.threads()},
+             idle_),
       graph_(services.arena),
       admit_(graph_, "admit", kSerial, [this](Wake, auto& out) { Admit(out); }),
       read_(graph_, "read", [this](const Extent& extent, auto reply) { Read(extent, reply); }),
@@ -81,6 +83,8 @@ Pipeline::Pipeline(const Services& services)
     if (context_.shape.IsMoe(layer)) routes_.push_back({0, layer, {}, {}});
   }
   Connect();
+  meter_.Watch(graph_.picture());
+  s_.reader.Observe([this](const io::ReadSpan& read) { OnRead(read); });
   s_.ring.OnFree([this] { WakeAdmission(); });
   s_.experts.OnRelease([this] { credits_.Return(); });
   WakeAdmission();
@@ -141,6 +145,7 @@ Pipeline::~Pipeline() {
   // Every reply comes, and nothing runs on an I/O thread any more: only then may the graph go, and
   // before it the ring's and the cache's way back into it is used for the last time.
   s_.reader.Stop();
+  s_.reader.Observe({});
   graph_.WaitIdle();
   meeting_.Reset();
   s_.stream.Drop();
@@ -231,7 +236,8 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
       break;
   }
   Failed(status);
-  for (const Block& block : met_blocks_) {
+  for (Block& block : met_blocks_) {
+    block.late = arrival.kind == Arrival::Kind::kExtent;
     const Product& product = s_.pass.ProductOf(s_.pass.extents()[block.extent]);
     if (product.role == Role::kMlaKvB) {
       out.Put<1>(block);
@@ -239,7 +245,10 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
       out.Put<0>(block);
     }
   }
-  for (const ReadyExpert& expert : met_experts_) out.Put<2>(expert);
+  for (ReadyExpert& expert : met_experts_) {
+    expert.late = arrival.kind == Arrival::Kind::kExpert;
+    out.Put<2>(expert);
+  }
   met_blocks_.clear();  // The scratch must not hold references.
   met_experts_.clear();
 }
@@ -312,6 +321,7 @@ void Pipeline::NoteRoute() {
 }
 
 void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
+  const Go go{static_cast<uint32_t>(context_.layer)};
   Arrival arrival;
   switch (next.action) {
     case Action::kMultiply:
@@ -328,25 +338,25 @@ void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
     case Action::kKda:
       return SendHeads(out);
     case Action::kMix:
-      return out.Put<kToMix>(Go{});
+      return out.Put<kToMix>(go);
     case Action::kNormQuery:
-      return out.Put<kToNormQuery>(Go{});
+      return out.Put<kToNormQuery>(go);
     case Action::kAppendLatent:
-      return out.Put<kToAppend>(Go{});
+      return out.Put<kToAppend>(go);
     case Action::kGate:
-      return out.Put<kToGate>(Go{});
+      return out.Put<kToGate>(go);
     case Action::kActivate:
-      return out.Put<kToActivate>(Go{});
+      return out.Put<kToActivate>(go);
     case Action::kChoose:
-      return out.Put<kToChoose>(Go{});
+      return out.Put<kToChoose>(go);
     case Action::kPrepare:
-      return out.Put<kToPrepare>(Go{});
+      return out.Put<kToPrepare>(go);
     case Action::kGather:
-      return out.Put<kToGather>(Go{});
+      return out.Put<kToGather>(go);
     case Action::kCombine:
-      return out.Put<kToCombine>(Go{});
+      return out.Put<kToCombine>(go);
     case Action::kCommit:
-      return out.Put<kToCommit>(Go{});
+      return out.Put<kToCommit>(go);
   }
 }
 
@@ -357,13 +367,17 @@ void Pipeline::SendHeads(AdvanceStage::Outputs& out) {
   const uint32_t each =
       std::max<uint32_t>(1, heads / (4 * static_cast<uint32_t>(s_.arena.threads())));
   for (uint32_t head = 0; head < heads; head += each) {
-    out.Put<kToKda>(Heads{head, std::min(each, heads - head)});
+    out.Put<kToKda>(
+        Heads{head, std::min(each, heads - head), static_cast<uint32_t>(context_.layer)});
   }
 }
 
 void Pipeline::Commit() {
   if (Over()) return;
-  if (!context_.kernels.all_finite(context_.act.logits, context_.shape.vocab)) {
+  idle_.Enter(kOnGraph);
+  const bool finite = context_.kernels.all_finite(context_.act.logits, context_.shape.vocab);
+  idle_.Leave();
+  if (!finite) {
     const std::string where = "the head, step " + std::to_string(context_.step);
     return graph_.outcome().Fail(Unsound("the logits of " + where + " are not finite", where));
   }
@@ -383,6 +397,7 @@ void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
   context_.layer = 0;
   context_.phase = Phase::kAttention;
   flow_.Begin();
+  if (StepObserver* const observer = observer_.load()) observer->StepBegins(context_.step);
   meter_.Begin();
   idle_.Begin();
 }
@@ -422,7 +437,9 @@ Result<std::shared_ptr<const SequenceState>> Pipeline::Step(
     recover_ = true;
     return status.error();
   }
-  TakeStats();
+  lookahead_.EndStep();
+  stats_ = meter_.Take(context_.step, embed_);
+  if (StepObserver* const observer = observer_.load()) observer->StepEnded(stats_);
   std::shared_ptr<const SequenceState> after = std::move(context_.next);
   context_.before.reset();
   ++context_.step;
@@ -433,15 +450,6 @@ void Pipeline::Cancel() {
   cancel_.store(true);
   if (Over()) return;
   graph_.outcome().Fail(Cancelled("cancelled"));
-}
-
-void Pipeline::TakeStats() {
-  lookahead_.EndStep();
-  stats_ = meter_.Take(context_.step, embed_);
-  stats_.stall_ns = {{"embed", idle_.idle_ns(kOnEmbed)},
-                     {"trunk", idle_.idle_ns(kOnTrunk)},
-                     {"expert", idle_.idle_ns(kOnExpert)},
-                     {"graph", idle_.idle_ns(kOnGraph)}};
 }
 
 }  // namespace penstock::k3

@@ -18,6 +18,7 @@
 #include "models/k3/step/lookahead.h"
 #include "models/k3/step/messages.h"
 #include "models/k3/step/step_meter.h"
+#include "models/k3/step/step_observer.h"
 #include "models/k3/weights/meeting.h"
 #include "models/k3/weights/packed/decode_queue.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
@@ -85,11 +86,15 @@ class Pipeline {
   std::span<const Route> last_routes() const { return routes_; }
   std::vector<LayerPrediction> prediction_stats() const { return lookahead_.stats(); }
   std::string Dot(bool times) const { return graph_.picture().Dot(times); }
+  // Told of every body and of every read; null for nobody. Between steps. Borrowed.
+  void Observe(StepObserver* observer) {
+    observer_.store(observer);
+    graph_.Observe(observer);
+    if (s_.decode != nullptr) s_.decode->Observe(observer);
+  }
+  const graph::Picture& picture() const { return graph_.picture(); }
 
  private:
-  // What a stage was that ended a time in which nothing ran.
-  enum Waited : size_t { kOnEmbed, kOnTrunk, kOnExpert, kOnGraph, kWaits };
-
   using AdmitStage = graph::Stage<Wake, Extent>;
   using MeetStage = graph::Stage<Arrival, Block, Block, ReadyExpert, Glimpse>;
   using BlockStage = graph::Stage<Block, Done>;
@@ -134,6 +139,10 @@ class Pipeline {
   void Dispatch(const Next& next, AdvanceStage::Outputs& out);
   void SendHeads(AdvanceStage::Outputs& out);
   void Commit();
+  void OnRead(const io::ReadSpan& read) {
+    meter_.Observe(read);
+    if (StepObserver* const observer = observer_.load()) observer->Read(read);
+  }
 
   void WakeAdmission();
   void EnterLayer();
@@ -143,7 +152,6 @@ class Pipeline {
   void BeginStep(std::shared_ptr<const SequenceState> before);
   void PauseWeights();
   void Recover();
-  void TakeStats();
   // A number for one layer of one attempt at a step.
   uint64_t Visit(uint64_t attempt, size_t layer) const {
     return attempt * (context_.shape.layers + 1) + layer;
@@ -155,7 +163,7 @@ class Pipeline {
   Context& context_;
   Flow flow_;
   Meeting meeting_;
-  IdleClock<kWaits> idle_;
+  IdleClock<kWaits> idle_{8192};
   std::vector<Block> met_blocks_;  // Scratch of meet,
   std::vector<ReadyExpert> met_experts_;
   std::vector<Next> next_;  // and of advance.
@@ -167,6 +175,7 @@ class Pipeline {
   bool recover_ = false;  // The last step did not end well: what it left must go first.
   Lookahead lookahead_;
   StepMeter meter_;
+  std::atomic<StepObserver*> observer_{nullptr};
   Traffic embed_;
   StepStats stats_;
   std::vector<Route> routes_;  // [layers with experts]

@@ -18,6 +18,7 @@ struct Block {
   BufferRef weights;  // Exactly these rows or, with `tiles`, the whole stripe that holds them,
   uint32_t first_tile = 0;  // in these tiles of it.
   uint32_t tiles = 0;
+  bool late = false;  // The weights came after the input.
 };
 
 // A chosen expert that has its weights and, once the latent is prepared, its input.
@@ -25,6 +26,7 @@ struct ReadyExpert {
   uint64_t visit = 0;  // Which layer of which step asked for it.
   uint32_t rank = 0;
   ExpertWeights weights;
+  bool late = false;  // The weights came after the input.
 };
 
 // Where weights that arrive and inputs that become ready find each other; whichever comes second

@@ -6,6 +6,7 @@
 
 #include "io/read_now.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
+#include "runtime/measure/clock.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
@@ -74,6 +75,7 @@ Status WeightStream::PinDecoded(std::span<const uint32_t> extents, std::byte* me
 
 // One extent that waits is one stop, however often admission is woken meanwhile.
 void WeightStream::NoteStop(Bound bound) {
+  stop_times_.Open(NowNs(Clock::kWall), static_cast<uint32_t>(bound));
   const uint64_t extent = step_ * pass_.extents().size() + cursor_ + 1;
   if (stopped_at_ == extent) return;
   stopped_at_ = extent;
@@ -93,6 +95,7 @@ bool WeightStream::MayAdmit(uint32_t extent) {
     NoteStop(Bound::kByRing);
     return false;
   }
+  if (stopped_at_ != 0) stop_times_.Close(NowNs(Clock::kWall));
   admitted_[extent] = std::move(*place);
   return true;
 }

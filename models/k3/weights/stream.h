@@ -14,6 +14,7 @@
 #include "io/reader.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/traffic.h"
+#include "runtime/measure/span_log.h"
 #include "runtime/memory/byte_ring.h"
 
 namespace penstock::k3 {
@@ -91,6 +92,8 @@ class WeightStream {
   // How often admission stopped, by what bound it.
   enum class Bound : uint8_t { kByRing, kByDepth };
   uint64_t stops(Bound bound) const { return stops_[static_cast<size_t>(bound)].load(); }
+  // When it stood still, by what bound it; taken out step by step.
+  SpanLog& stop_times() { return stop_times_; }
 
  private:
   bool MayAdmit(uint32_t extent);
@@ -121,6 +124,7 @@ class WeightStream {
   std::atomic<bool> paused_{false};
   std::atomic<size_t> reading_{0};
   std::array<std::atomic<uint64_t>, 2> stops_{};
+  SpanLog stop_times_{4096};
   mutable std::mutex traffic_mutex_;
   std::array<Traffic, 2> trunk_;  // By step parity.
   std::array<Traffic, 2> head_;

@@ -27,6 +27,7 @@ class RunTotals {
   std::string Summary() const;
   // Many lines for --stats: where time and bytes went, a step on average.
   std::string Table(uint64_t peak_rss_bytes) const;
+  const Figures& figures() const { return figures_; }
 
  private:
   std::string StallLines() const;
@@ -44,6 +45,7 @@ class RunTotals {
   uint64_t stopped_by_ring_ = 0, stopped_by_depth_ = 0;
   uint64_t decode_ns_ = 0, decoded_bytes_ = 0;
   std::vector<std::pair<std::string, uint64_t>> stall_ns_;
+  Figures figures_;
 };
 
 }  // namespace penstock::k3

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <vector>
 
 #include "graph/arena.h"
+#include "models/k3/step/step_observer.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/stream.h"
+#include "runtime/measure/span_log.h"
 #include "runtime/memory/byte_ring.h"
 
 namespace penstock::k3 {
@@ -36,16 +39,27 @@ class DecodeQueue {
   void Pause();
   void Restart();
 
+  // When at least one stripe was being decoded; taken out step by step.
+  SpanLog& work_times() { return work_times_; }
+  // Is told of each stripe on the thread that decoded it; null for nobody. Borrowed.
+  void Observe(StepObserver* observer) { observer_.store(observer); }
+
  private:
   void Pump();
   void Run(uint32_t number);
   void Unpack(uint32_t number, BufferRef stored);
+  void CountWorker(int change);
 
   const Pass& pass_;
   WeightStream& stream_;
   ByteRing& ring_;
   StripeDecoders& decoders_;
   graph::Arena& arena_;
+
+  std::atomic<StepObserver*> observer_{nullptr};
+  std::mutex work_mutex_;
+  int working_ = 0;
+  SpanLog work_times_{4096};
 
   std::mutex mutex_;
   bool paused_ = false;
