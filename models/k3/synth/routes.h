@@ -28,7 +28,10 @@ struct RouteShares {
 // its logits are what RouteShares asks for, at any depth: all kinds pass the same mixes and norms.
 class RouteDesign {
  public:
-  // "k3-like", "sticky" or "uniform"; nothing for "plain".
+  // "k3-like", "sticky" or "uniform"; nothing for "plain". Of k3-like routes the next layer's router
+  // recalls about a half whatever top_k of how many experts are chosen. An LRU cache of a quarter of
+  // all experts finds none of them as long as one token uses more than it holds, top_k > experts / 4;
+  // with more experts it finds what repeats.
   static std::optional<RouteDesign> Make(std::string_view routes, const Shape& shape);
 
   const RouteShares& shares() const { return shares_; }

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 #include <vector>
 
@@ -14,8 +13,9 @@
 namespace penstock::k3 {
 namespace {
 
-// Magnitudes at the middles of 2^15 equally likely steps; the sixteenth bit is the sign.
-constexpr size_t kQuantiles = size_t{1} << 15;
+// Magnitudes at the middles of equally likely steps, few enough for the first-level cache; the
+// highest of an element's sixteen bits is the sign.
+constexpr size_t kQuantiles = size_t{1} << 12;
 using Quantiles = std::vector<float>;
 
 // Newton's method from one step to the next: the upper tail is erfc(x / sqrt 2).
@@ -46,15 +46,26 @@ Quantiles StudentQuantiles() {
 
 uint64_t Random(uint64_t key, uint64_t n) { return SplitMix(key + (n + 1) * kSplitMixStep); }
 
-// Draws [first, first + out.size()); four of them share 64 random bits.
-void Draw(uint64_t key, const Quantiles& quantiles, uint64_t first, std::span<float> out) {
-  uint64_t bits = Random(key, first / 4) >> (16 * (first % 4));
-  for (size_t i = 0; i < out.size(); ++i, bits >>= 16) {
-    if ((first + i) % 4 == 0) bits = Random(key, (first + i) / 4);
-    const uint32_t sign = (static_cast<uint32_t>(bits) & 0x8000) << 16;
-    const float magnitude = quantiles[bits & (kQuantiles - 1)];
-    out[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
+// Calls take(i, bits) for elements [first, first + count); four of them share 64 random bits. The
+// lowest sixteen of `bits` are the element's.
+template <class Take>
+void ForEach(uint64_t key, uint64_t first, size_t count, const Take& take) {
+  size_t i = 0;
+  const auto single = [&] {
+    take(i, Random(key, (first + i) / 4) >> (16 * ((first + i) % 4)));
+    ++i;
+  };
+  while (i < count && (first + i) % 4 != 0) single();
+  for (; i + 4 <= count; i += 4) {
+    const uint64_t bits = Random(key, (first + i) / 4);
+    for (size_t j = 0; j < 4; ++j) take(i + j, bits >> (16 * j));
   }
+  while (i < count) single();
+}
+
+float Signed(float magnitude, uint64_t bits) {
+  const uint32_t sign = (static_cast<uint32_t>(bits) & 0x8000) << 16;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
 }
 
 struct RowForm {
@@ -73,31 +84,59 @@ RowForm FormOf(uint64_t key, Recipe::Kind kind, uint64_t row) {
   return {root * root, bits >> 62 == 0};
 }
 
+// Part of a row.
+struct Part {
+  uint64_t first = 0;  // Element of the matrix,
+  size_t column = 0;   // and of its row.
+  size_t count = 0;
+  uint16_t* out = nullptr;
+};
+
+// Rounds every magnitude once: for parts that are longer than there are magnitudes.
+void FillLong(uint64_t key, const Quantiles& quantiles, float scale, const Part& part) {
+  std::array<uint16_t, kQuantiles> stored;
+  for (size_t i = 0; i < kQuantiles; ++i) stored[i] = RoundToBf16(scale * quantiles[i]);
+  ForEach(key, part.first, part.count, [&](size_t i, uint64_t bits) {
+    part.out[i] = static_cast<uint16_t>(stored[bits & (kQuantiles - 1)] | (bits & 0x8000));
+  });
+}
+
+void FillGained(uint64_t key, const Quantiles& quantiles, float scale, const Gains& gains,
+                const Part& part) {
+  ForEach(key, part.first, part.count, [&](size_t i, uint64_t bits) {
+    const size_t column = part.column + i;
+    float value = Signed(scale * quantiles[bits & (kQuantiles - 1)], bits);
+    if (!gains.columns.empty()) value *= gains.columns[column];
+    if (!gains.common.empty()) value += gains.common[column];
+    part.out[i] = RoundToBf16(value);
+  });
+}
+
 }  // namespace
 
 void FillRows(uint64_t key, const Recipe& recipe, uint64_t first, std::span<std::byte> out) {
   static const Quantiles normal = NormalQuantiles(), student = StudentQuantiles();
   static const Gains none;
-  PENSTOCK_CHECK(recipe.row > 0);
+  PENSTOCK_CHECK(recipe.row > 0 && reinterpret_cast<uintptr_t>(out.data()) % 2 == 0);
   const Gains& gains = recipe.gains ? *recipe.gains : none;
-  std::array<float, 1024> draws;
-  std::array<uint16_t, 1024> stored;
-  for (size_t at = 0, count = 0; at < out.size() / 2; at += count) {
-    const uint64_t row = (first + at) / recipe.row, column = (first + at) % recipe.row;
-    count = std::min({out.size() / 2 - at, draws.size(), size_t{recipe.row - column}});
+  const size_t elements = out.size() / 2;
+  Part part;
+  for (size_t at = 0; at < elements; at += part.count) {
+    const uint64_t row = (first + at) / recipe.row;
+    part.first = first + at;
+    part.column = part.first % recipe.row;
+    part.count = std::min<uint64_t>(elements - at, recipe.row - part.column);
+    part.out = reinterpret_cast<uint16_t*>(out.data()) + at;
     const RowForm form = FormOf(key, recipe.kind, row);
-    Draw(key, form.heavy ? student : normal, first + at, std::span(draws).first(count));
+    const Quantiles& quantiles = form.heavy ? student : normal;
     float scale = recipe.spread * form.factor;
     if (!gains.rows.empty()) scale *= gains.rows[row];
-    for (size_t i = 0; i < count; ++i) draws[i] *= scale;
-    if (!gains.columns.empty()) {
-      for (size_t i = 0; i < count; ++i) draws[i] *= gains.columns[column + i];
+    const bool plain = gains.columns.empty() && gains.common.empty();
+    if (plain && part.count > kQuantiles) {
+      FillLong(key, quantiles, scale, part);
+    } else {
+      FillGained(key, quantiles, scale, gains, part);
     }
-    if (!gains.common.empty()) {
-      for (size_t i = 0; i < count; ++i) draws[i] += gains.common[column + i];
-    }
-    for (size_t i = 0; i < count; ++i) stored[i] = RoundToBf16(draws[i]);
-    std::memcpy(out.data() + 2 * at, stored.data(), 2 * count);
   }
 }
 

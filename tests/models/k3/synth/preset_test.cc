@@ -25,7 +25,7 @@ TEST(SynthPreset, TheSliceHasTheReleasedLayers) {
   EXPECT_EQ(shape->kda, (std::vector<bool>{true, true, true, false, true, false}));
   const SynthLayout layout(*shape, "", true);
   constexpr uint64_t kExpert = 17547264;
-  // 384 bytes: the router's bias for 896 experts is longer, and so are its rows.
+  // A router has a row and a bias for each expert; the release has 896.
   const uint64_t router = (896 - 48) * (7168 * 2 + 4);
   EXPECT_EQ(Bytes(layout.Shard(0), false), 2341213184u);
   EXPECT_EQ(Bytes(layout.Shard(1), false), 1267744256u - router);

@@ -31,9 +31,7 @@ TEST(RouteStatistics, CountByHand) {
   EXPECT_DOUBLE_EQ(s.chance, 0.25);
   EXPECT_DOUBLE_EQ(s.most_entropy, 3);
   EXPECT_EQ(s.cache, 4u);
-  // Four experts between: token 1 finds nothing (1 of layer 0 was used four uses ago but 0 1 0 1
-  // fill the cache: 1 is there), then 2 was pushed out by nothing either.
-  // LRU of 4: [0 1 a b] -> 1 hits, 2 in, c in, d in -> [d c 2 1] -> 2 hits, 1 hits, d hits, e misses.
+  // Token 1 finds expert 1 of layer 0, token 2 finds 2, 1 and layer 1's 4.
   EXPECT_DOUBLE_EQ(s.lru_hit_rate, 4.0 / 8);
   // Layer 0: 0 once, 1 three times, 2 twice of six; layer 1: 0 1 3 5 once, 4 twice. Corrections
   // (seen - top_k) / (2 * 6 ln 2).

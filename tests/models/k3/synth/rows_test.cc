@@ -67,8 +67,7 @@ TEST(SynthRows, HaveTheMomentsOfTheirDistribution) {
   EXPECT_NEAR(fourth / 2e5, 3, 0.15);
 }
 
-// Half of a quarter of Student's t with four degrees of freedom lies beyond 2.776 in one of forty,
-// a normal number in one of 182.
+// A kurtosis of 3 is normal; heavy-tailed rows have far more.
 TEST(SynthRows, OneTrainedRowInFourIsHeavyTailed) {
   constexpr size_t kRow = 4000, kRows = 400;
   const auto values = Filled(Rows(Recipe::Kind::kTrained, kRow, 0.02f), 0, kRow * kRows);

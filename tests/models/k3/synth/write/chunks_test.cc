@@ -44,7 +44,7 @@ std::map<size_t, std::string> Whole(const SynthLayout& layout) {
   return files;
 }
 
-// `first` bytes before a shard's tensors, so that they do not start at a multiple of anything.
+// 4092 is no multiple of eight: groups of values lie across the ends of chunks.
 TEST(ChunkCutter, ChunksInARowAreTheShards) {
   const SynthOptions options = Odd();
   const auto shape = ParseShape(*SynthConfig(options), "c");
