@@ -50,7 +50,7 @@ class Engine : public text::TextModel {
 
   // Tells `sink` of every choice of experts from the next step on; null ends it. It must outlive
   // the steps. Not while a step runs.
-  void Observe(RouteSink* sink) { step_context_->routes = sink; }
+  void ObserveRoutes(RouteSink* sink) { step_context_->routes = sink; }
   // Told of what happens from now on; null for nobody. Between steps; borrowed.
   void Observe(StepObserver* observer) { pipeline_->Observe(observer); }
   TracedEngine Traced() const;

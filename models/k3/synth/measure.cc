@@ -121,7 +121,7 @@ Result<RouteRecord> RecordRoutes(const std::string& directory, uint64_t tokens, 
   PENSTOCK_TRY(io::FileSet files,
                io::FileSet::Open(engine->catalogue().files(), io::DirectMode::kNever, notice));
   Recorder recorder(*engine, std::move(files), progress);
-  engine->Observe(&recorder);
+  engine->ObserveRoutes(&recorder);
   text::StateRef state = engine->EmptyState();
   for (uint64_t i = 0; i < tokens; ++i) {
     const auto id = static_cast<text::TokenId>(SplitMix(seed + i * kSplitMixStep) %
@@ -132,7 +132,7 @@ Result<RouteRecord> RecordRoutes(const std::string& directory, uint64_t tokens, 
     if (!step) return std::move(step).error();
     state = step->after.back();
   }
-  engine->Observe(nullptr);
+  engine->ObserveRoutes(nullptr);
   return recorder.Take();
 }
 
