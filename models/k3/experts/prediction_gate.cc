@@ -148,8 +148,8 @@ void PredictionGate::Choose(size_t number, const AheadTiming& timing, const Acco
     const double idle = std::clamp(layer.idle_seconds - busy, 0.0, timing.service_seconds);
     const double late =
         std::min(timing.service_seconds - idle, timing.window_bytes / std::max(rate, 1.0));
-    const double cost = late + kOverhead * timing.service_seconds;
-    if (chance * idle <= (1 - chance) * cost) continue;
+    const double cost = (1 - chance) * late + kOverhead * timing.service_seconds;
+    if (chance * idle <= cost) continue;
     if (chance <= (1 - chance) * price_) continue;
     if (account.wasted_bytes + pending + timing.expert_bytes > kMostWaste * account.expert_bytes) {
       short_of_waste_ = true;
@@ -166,14 +166,16 @@ void PredictionGate::Score(size_t number, std::span<const uint32_t> chosen, doub
   bool awake = false;
   for (size_t s = 0; s < kSources; ++s) {
     const List& list = layer.lists[s];
+    size_t found = 0;
     for (size_t rank = 0; rank < list.size(); ++rank) {
       const bool hit = Contains(chosen, list[rank].expert);
-      layer.recall[s].Add(hit, kLayerFades);
+      found += hit ? 1 : 0;
       if (list[rank].here) continue;
-      layer.ranks[s][rank].Add(hit, kLayerFades);
-      pool_[s][rank].Add(hit, kPoolFades);
+      layer.ranks[s][rank].Add(hit ? 1 : 0, 1, kLayerFades);
+      pool_[s][rank].Add(hit ? 1 : 0, 1, kPoolFades);
       awake = awake || Informs(static_cast<Source>(s), number, rank);
     }
+    if (!list.empty()) layer.recall[s].Add(found, chosen.size(), kLayerFades);
   }
   if (!layer.lists[Index(Source::kNext)].empty()) {
     ++layer.scored;

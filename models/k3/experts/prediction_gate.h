@@ -35,7 +35,7 @@ struct AheadTiming {
 // so that a predictor that has become good is noticed. A candidate is read when
 //
 //   precision x (its service time, as far as the device would be idle)
-//     > (1 - precision) x (the delay it means for demanded reads, which W bounds)
+//     > (1 - precision) x (the delay it means for demanded reads, which W bounds) + a small overhead
 //
 // and its precision is above what guessing would give, and what was read for nothing stays within a
 // share of all bytes of experts. Where that share is scarce, a price on waste keeps it for the better
@@ -84,9 +84,9 @@ class PredictionGate {
   struct Rate {
     float hits = 0;
     float tries = 0;
-    void Add(bool hit, float fades) {
-      hits = hits * fades + (hit ? 1.0f : 0.0f);
-      tries = tries * fades + 1;
+    void Add(size_t more_hits, size_t more_tries, float fades) {
+      hits = hits * fades + static_cast<float>(more_hits);
+      tries = tries * fades + static_cast<float>(more_tries);
     }
   };
   struct Candidate {

@@ -111,7 +111,7 @@ void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
 void Pipeline::Predict(const Glimpse& glimpse) {
   if (glimpse.last)
     return lookahead_.Predict(glimpse.visit, glimpse.step, glimpse.layer, glimpse.router);
-  if (Over()) return;
+  if (Over() || lookahead_.IsLate(glimpse.visit)) return;
   const size_t cols = s_.pass.ProductOf(s_.pass.extents()[glimpse.block.extent]).matrix.cols;
   const Status done =
       ForRows(glimpse.block, [&](const uint16_t* rows, size_t first_row, size_t count) {

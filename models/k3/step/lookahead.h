@@ -45,6 +45,8 @@ class Lookahead {
 
   const float* input() const { return context_.act.ahead_x; }
   float* scores() const { return context_.act.ahead_router; }
+  // Nobody needs a prediction for this visit any more.
+  bool IsLate(uint64_t visit) const { return visit <= settled_.load(std::memory_order_relaxed); }
   void AddRows(uint64_t rows) { rows_ += rows; }
   // `router`: Enter wanted it. Its scores count only when all rows were added.
   void Predict(uint64_t visit, uint64_t step, uint32_t layer, bool router);
@@ -72,7 +74,7 @@ class Lookahead {
 
   mutable std::mutex mutex_;
   PredictionGate gate_;
-  uint64_t settled_ = 0;  // The last visit whose choice is known.
+  std::atomic<uint64_t> settled_{0};  // The last visit whose choice is known.
   struct Layer {
     std::vector<uint32_t> previous;  // What the token before chose.
     std::vector<uint32_t> next;      // What the router was predicted to choose in `visit`.

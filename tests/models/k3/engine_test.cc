@@ -259,9 +259,10 @@ TEST(Engine, ThePictureNamesEveryStage) {
   const auto engine = OpenTiny(2);
   const std::string dot = engine->GraphDot(false);
   for (const char* stage :
-       {"admit", "read", "meet", "product", "attend", "embed", "advance", "mix", "kda",
-        "append latent", "gate", "activate", "choose experts", "cache slots", "fetch expert",
-        "expert", "gather", "combine", "commit"}) {
+       {"admit",          "read",        "meet",         "product",       "attend",  "embed",
+        "advance",        "mix",         "kda",          "append latent", "gate",    "activate",
+        "choose experts", "cache slots", "fetch expert", "expert",        "predict", "gather",
+        "combine",        "commit"}) {
     EXPECT_NE(dot.find("\"" + std::string(stage) + "\" [shape"), std::string::npos) << stage;
   }
 }

@@ -68,8 +68,9 @@ struct Setting {
         << " pin-format " << pipeline.pin_format << " check " << pipeline.check << " cpus-decode "
         << pipeline.cpus_decode << " depth " << pipeline.depth << " pin " << pipeline.pin
         << " threads " << pipeline.threads << " cpus " << pipeline.cpus_compute << " isa "
-        << pipeline.isa << " engine " << io.ioengine << " iodepth " << io.iodepth << " bs "
-        << io.bs.bytes << " direct " << io.direct << " pace " << io.pace << " fault " << io.fault;
+        << pipeline.isa << " predict " << pipeline.predict << " engine " << io.ioengine
+        << " iodepth " << io.iodepth << " bs " << io.bs.bytes << " direct " << io.direct << " pace "
+        << io.pace << " fault " << io.fault;
     return out.str();
   }
 };
@@ -103,6 +104,7 @@ Setting DrawSetting(Draw& draw, const Trunk& trunk, uint64_t slot_bytes, const C
   if (draw.Below(3) == 0) {
     pipeline.cpus_compute = FormatCpuList({{cpus.cpus[draw.Below(cpus.size())]}});
   }
+  pipeline.predict = draw.Of<const char*>({"auto", "off", "next", "previous", "both"});
   pipeline.isa = draw.Of<const char*>({"auto", "scalar"});
   io::IoOptions& io = setting.io;
   io.ioengine = draw.Of<const char*>({"auto", "io_uring", "pread", "memory"});

@@ -21,15 +21,14 @@ struct Device {
 };
 
 // One layer, step after step: each list names `right` experts of the choice at its best ranks.
-class Run {
+class OneLayer {
  public:
-  explicit Run(PredictMode mode, Device device = {})
+  explicit OneLayer(PredictMode mode, Device device = {})
       : gate(1, kExperts, kTopK, mode), device_(device) {}
 
-  std::vector<uint32_t> Step(size_t next_right, size_t previous_right,
-                             const std::function<bool(uint32_t)>& here = [](uint32_t) {
-                               return false;
-                             }) {
+  std::vector<uint32_t> Step(
+      size_t next_right, size_t previous_right,
+      const std::function<bool(uint32_t)>& here = [](uint32_t) { return false; }) {
     std::vector<uint32_t> all(kExperts);
     std::iota(all.begin(), all.end(), 0);
     std::shuffle(all.begin(), all.end(), random_);
@@ -65,12 +64,12 @@ class Run {
 };
 
 TEST(PredictionGate, NothingIsReadBeforeAnythingIsKnown) {
-  Run run(PredictMode::kNext);
+  OneLayer run(PredictMode::kNext);
   EXPECT_TRUE(run.Step(kTopK, 0).empty());
 }
 
 TEST(PredictionGate, RanksThatAreRightAreReadAndTheOthersAreNot) {
-  Run run(PredictMode::kNext);
+  OneLayer run(PredictMode::kNext);
   for (int step = 0; step < 40; ++step) run.Step(5, 0);
   EXPECT_EQ(run.Step(5, 0).size(), 5u);
   EXPECT_NEAR(run.gate.recall(Source::kNext, 0), 5.0 / kTopK, 0.02);
@@ -79,7 +78,7 @@ TEST(PredictionGate, RanksThatAreRightAreReadAndTheOthersAreNot) {
 }
 
 TEST(PredictionGate, WhatIsHereIsNotRead) {
-  Run run(PredictMode::kNext);
+  OneLayer run(PredictMode::kNext);
   for (int step = 0; step < 40; ++step) run.Step(5, 0);
   EXPECT_TRUE(run.Step(5, 0, [](uint32_t) { return true; }).empty());
 }
@@ -87,20 +86,20 @@ TEST(PredictionGate, WhatIsHereIsNotRead) {
 TEST(PredictionGate, ADeviceThatIsNeverIdleIsAskedForNothing) {
   Device busy;
   busy.idle_seconds = 1e-6;
-  Run run(PredictMode::kNext, busy);
+  OneLayer run(PredictMode::kNext, busy);
   for (int step = 0; step < 40; ++step) EXPECT_TRUE(run.Step(4, 0).empty());
 }
 
 TEST(PredictionGate, NoMoreIsReadThanTheDeviceIsIdleFor) {
   Device device;
   device.idle_seconds = 3e-3;
-  Run run(PredictMode::kNext, device);
+  OneLayer run(PredictMode::kNext, device);
   for (int step = 0; step < 40; ++step) run.Step(kTopK, 0);
   EXPECT_EQ(run.Step(kTopK, 0).size(), 3u);
 }
 
 TEST(PredictionGate, AutoTakesTheBetterSourceAndComesBack) {
-  Run run(PredictMode::kAuto);
+  OneLayer run(PredictMode::kAuto);
   for (int step = 0; step < 80; ++step) run.Step(2, 7);
   EXPECT_NE(run.gate.Pick(0), Source::kNext);
   EXPECT_GE(run.Step(2, 7).size(), 6u);
@@ -145,7 +144,7 @@ TEST(PredictionGate, WasteStaysWithinItsShare) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  Run run(PredictMode::kNext);
+  OneLayer run(PredictMode::kNext);
   for (int step = 0; step < 500; ++step) run.Step(random() % (kTopK + 1), 0);
   EXPECT_GT(run.issued, 0u);
   EXPECT_LE(run.wasted_bytes, PredictionGate::kMostWaste * run.expert_bytes + kBytes);
@@ -154,7 +153,7 @@ TEST(PredictionGate, WasteStaysWithinItsShare) {
 
 // A router that is never worth it is looked at now and then only.
 TEST(PredictionGate, ALayerWithoutInformationSleeps) {
-  Run run(PredictMode::kAuto);
+  OneLayer run(PredictMode::kAuto);
   EXPECT_TRUE(run.gate.WantsNext(0, 1));
   for (int step = 0; step < 40; ++step) run.Step(0, 0);
   size_t wanted = 0;
