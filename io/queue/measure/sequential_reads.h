@@ -37,7 +37,6 @@ class SequentialReads {
   static Result<std::unique_ptr<SequentialReads>> Make(const IoOptions& options,
                                                        std::span<const std::string> paths,
                                                        const Notice& notice);
-  ~SequentialReads() { reader_->Stop(); }
 
   // Reads `bytes` of `file` from `offset` on, beginning again at the file's start behind its last
   // whole extent. The file has at least one. Fails with the first read that does.

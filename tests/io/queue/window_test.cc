@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/device_stats.h"
+#include "io/reader.h"
 #include "tests/io/random_file.h"
 
 namespace penstock::io {
@@ -87,6 +89,18 @@ TEST_F(ChosenWindow, IsWhatTheOptionsSay) {
   options.iodepth = 1;
   EXPECT_EQ(Choose(options).bytes, 4 * kMiB);
   EXPECT_EQ(Choose(options).bytes_per_second, 7 * kGiB);
+}
+
+TEST_F(ChosenWindow, IsToldByTheReader) {
+  IoOptions options;
+  options.ioengine = "memory";
+  options.pace = "7000000000B";
+  const auto reader = MakeReader(options, std::vector{file_.path()}, {}, {});
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ((*reader)->devices().at(0).window_bytes, 12 * kMiB);
+  EXPECT_EQ((*reader)->devices().at(0).bytes_per_second, 7'000'000'000u);
+  EXPECT_NE((*reader)->Describe().find("12M in flight of a device of 7.00 GB/s"),
+            std::string::npos);
 }
 
 TEST_F(ChosenWindow, RefusesWhatIsNoSize) {

@@ -1,5 +1,6 @@
 #include "io/queue/measure/sequential_reads.h"
 
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,7 +29,17 @@ TEST(SequentialReads, ReadsARangeAndBeginsAgainBehindTheLastWholeExtent) {
   EXPECT_EQ(bytes, (std::vector<uint64_t>(3, kExtent)));
   EXPECT_EQ((*reads)->reader().counters().device_bytes, 3 * kExtent);
   // Not less than one extent.
-  EXPECT_EQ((*reads)->Run(0, 0, 1)->bytes, kExtent);
+  const auto least = (*reads)->Run(0, 0, 1);
+  ASSERT_TRUE(least);
+  EXPECT_EQ(least->bytes, kExtent);
+}
+
+TEST(SequentialReads, RefusesWhatTheReaderRefuses) {
+  const RandomFile file(4096, 1);
+  IoOptions options;
+  options.bs.bytes = 5000;
+  EXPECT_FALSE(SequentialReads::Make(options, std::vector{file.path()}, {}));
+  EXPECT_FALSE(SequentialReads::Make({}, std::vector<std::string>{"/nowhere"}, {}));
 }
 
 TEST(FaultSequentialReads, ARunFailsWithItsReadsAndTheNextIsAsNew) {

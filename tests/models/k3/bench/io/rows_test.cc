@@ -12,7 +12,7 @@ IoReport Sample() {
   report.rounds = 9;
   report.fio = "fio-3.33";
   report.rows = {{.arm = "io_uring", .how = "depth", .gbps_best = 2, .fio_best_ratio = 0.99},
-                 {.arm = "pread"}};
+                 {.arm = "pread", .how = "6 threads"}};
   report.pace = "2G";
   report.demanded = io::DemandLatency{.window_bytes = 8 << 20,
                                       .bytes_per_second = 2000,
