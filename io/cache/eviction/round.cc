@@ -9,11 +9,12 @@
 namespace penstock::io {
 namespace {
 
-constexpr float kFrequencyFades = 0.97f;  // What is left after a round,
+constexpr float kFrequencyFades = 0.985f;  // What is left after a round,
 constexpr float kMeasureFades = 0.98f;
 constexpr float kLeastChance = 1e-4f;
-// How sure a frequency class is before anything was measured, in uses.
-constexpr float kPrior = 8;
+// Until so many uses of a class were measured, its frequency itself is believed more.
+constexpr float kPrior = 250;
+constexpr float kFirstRounds = 2;
 
 size_t AgeClass(uint64_t rounds, size_t classes) {
   return std::min<size_t>(static_cast<size_t>(std::bit_width(rounds)), classes - 1);
@@ -58,7 +59,10 @@ void RoundPolicy::Count(BlockKey key) {
     uses.frequency *= std::pow(kFrequencyFades, static_cast<float>(rounds));
   }
   uses.frequency += 1 - kFrequencyFades;
-  uses.frequency_class = static_cast<uint32_t>(FrequencyClass(uses.frequency, kFrequencies));
+  // What fades is short of the truth as long as there were few rounds to count in.
+  const float rounds = static_cast<float>(now_) / static_cast<float>(round_) + kFirstRounds;
+  uses.level = std::min(uses.frequency / (1 - std::pow(kFrequencyFades, rounds)), 1.0f);
+  uses.frequency_class = static_cast<uint32_t>(FrequencyClass(uses.level, kFrequencies));
   uses.last = now_;
   followed_[uses.frequency_class].uses += 1;
   if (now_ % round_ == 0) Measure();
@@ -92,7 +96,7 @@ BlockSlot RoundPolicy::Victim(const Idle& idle) {
     if (uses.last != 0) {
       const uint64_t since = now_ - uses.last;
       rounds = rounds_[uses.frequency_class][AgeClass(since / round_, kAges)] *
-                   WithinClass(uses.frequency, uses.frequency_class, kFrequencies) -
+                   WithinClass(uses.level, uses.frequency_class, kFrequencies) -
                static_cast<float>(since % round_) * to_rounds;
     }
     if (rounds > latest) {

@@ -17,7 +17,7 @@ namespace penstock::io {
 // that a key of this frequency was wanted, how many were followed by another use after so many rounds.
 // Routes that repeat and routes that do not thus get what suits them. Among blocks of one chance the
 // one just used goes, which is what an optimal cache does with a scan that does not fit. Keys that
-// have left are remembered, too: 16 bytes a key.
+// have left are remembered, too: 24 bytes a key.
 class RoundPolicy final : public EvictionPolicy {
  public:
   // `keys`: every key is below. `round`: requests in a round.
@@ -35,7 +35,8 @@ class RoundPolicy final : public EvictionPolicy {
   static constexpr size_t kAges = 8;         // Classes of rounds: 0, 1, 2-3, 4-7, ...
   struct Uses {
     uint64_t last = 0;    // Request number of the last use; 0: none.
-    float frequency = 0;  // Uses a round, as of then.
+    float frequency = 0;  // Uses a round, as of then: what is left of a sum that fades,
+    float level = 0;      // and what it says.
     uint32_t frequency_class = 0;
   };
   // What followed uses of keys of one frequency. Fades.

@@ -8,13 +8,13 @@ namespace {
 
 constexpr float kLayerFades = 1 - 1.0f / 32;
 constexpr float kPoolFades = 1 - 1.0f / 512;
-constexpr float kPoolWeight = 4;  // Tries that the mean over all layers is worth to one layer.
+constexpr float kPoolWeight = 12;  // Tries that the mean over all layers is worth to one layer.
 constexpr double kWindowFades = 0.8;
 // What a read costs even when the device would have been idle: its part of memory and CPU.
 constexpr double kOverhead = 0.02;
 // Above guessing: by so much, and by so many standard deviations of what is measured.
 constexpr double kMargin = 0.1;
-constexpr double kDeviations = 3;
+constexpr double kDeviations = 2.5;
 constexpr double kPriceUp = 1.15;
 constexpr double kPriceDown = 0.97;
 constexpr double kLeastPrice = 0.25;
@@ -107,8 +107,9 @@ void PredictionGate::Offer(size_t number, std::span<const uint32_t> next,
 
 bool PredictionGate::Informs(Source source, size_t layer, size_t rank) const {
   const double guess = static_cast<double>(top_k_) / static_cast<double>(experts_);
-  const double tries = layers_[layer].ranks[Index(source)][rank].tries + kPoolWeight;
-  const double deviation = std::sqrt(guess * (1 - guess) / tries);
+  const double tries = layers_[layer].ranks[Index(source)][rank].tries +
+                       std::min(pool_[Index(source)][rank].tries, kPoolWeight);
+  const double deviation = std::sqrt(guess * (1 - guess) / std::max(tries, 1.0));
   return precision(source, layer, rank) > guess + std::max(kMargin, kDeviations * deviation);
 }
 

@@ -172,9 +172,10 @@ TEST(NumericPrediction, LogitsAreThoseOfEveryModeOfPrediction) {
 TEST(NumericPrediction, WhatIsRightIsReadAhead) {
   Oracle oracle(Kind::kRight, 0);
   PipelineOptions options;
-  options.pin = "10";
   options.expert_cache.bytes = 12 * kSlot;
-  const auto engine = Open(options, {}, &oracle);
+  io::IoOptions io_options;
+  io_options.pace = "100M";  // A layer takes milliseconds: there is time to predict the next one.
+  const auto engine = Open(options, io_options, &oracle);
   RunSteps(*engine);
   EXPECT_GT(engine->experts().ahead().useful, 0u);
   const StepStats& stats = engine->last_step();
