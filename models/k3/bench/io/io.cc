@@ -224,6 +224,7 @@ class Bench {
 
   void Fill(const Measured& measured) {
     report_.cpu_lost = measured.cpu_lost;
+    TellLost("reading in order was", measured.cpu_lost);
     std::vector<Summary> summaries;
     for (const auto& samples : measured.samples) summaries.push_back(Summarize(samples));
     const auto fio = BestOfFio(summaries);
@@ -254,7 +255,15 @@ class Bench {
     };
     PENSTOCK_TRY(report_.demanded, io::MeasureDemandLatency(demand));
     report_.pace = options_.pace;
+    TellLost("demanded reads were", report_.demanded->cpu_lost);
     return {};
+  }
+
+  void TellLost(std::string_view what, double lost) {
+    if (lost <= kMostCpuLost) return;
+    Tell(hooks_.notice, fmt::format("others took {:.0f} % of the CPU while {} measured: discard "
+                                    "this, all but what was best",
+                                    100 * lost, what));
   }
 
   const IoBenchOptions& options_;
