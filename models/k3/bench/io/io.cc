@@ -228,6 +228,10 @@ class Bench {
     std::vector<Summary> summaries;
     for (const auto& samples : measured.samples) summaries.push_back(Summarize(samples));
     const auto fio = BestOfFio(summaries);
+    double fio_best = fio ? summaries[*fio].best : 0;
+    for (size_t i = 0; i < arms_.size(); ++i) {
+      if (arms_[i].fio != nullptr) fio_best = std::min(fio_best, summaries[i].best);
+    }
     const auto bytes = static_cast<double>(report_.run_bytes);
     for (size_t i = 0; i < arms_.size(); ++i) {
       IoRow row{.arm = arms_[i].name, .how = arms_[i].how};
@@ -237,7 +241,7 @@ class Bench {
       // The first is that of the round in which everything becomes warm.
       row.cpu_seconds_per_gb = Median(std::span(arms_[i].cpu_seconds_per_gb).subspan(1));
       if (fio) {
-        row.fio_best_ratio = summaries[*fio].best / summaries[i].best;
+        row.fio_best_ratio = fio_best / summaries[i].best;
         row.fio_median_ratio = MedianRatio(measured.samples[*fio], measured.samples[i]);
       }
       report_.rows.push_back(std::move(row));
