@@ -30,6 +30,8 @@ constexpr uint64_t kImageBytes = 64 * kMiB;
 constexpr uint64_t kTrunkBytes = 8 * kMiB;
 constexpr uint64_t kTrunkReads = 4;  // Beyond what the window holds.
 constexpr uint64_t kMostPauseUs = 20'000;
+constexpr uint64_t kDemandsPerCalibration = 10;
+constexpr Duration kCalibration{10'000'000};
 
 // A file of zeroes without a disk.
 class MemoryFile {
@@ -159,7 +161,13 @@ Result<DemandLatency> MeasureDemandLatency(const DemandOptions& options) {
   PENSTOCK_TRY_VOID(run.Start(file.path()));
   const uint64_t start = NowNs(Clock::kWall);
   const uint64_t before = run.reader().counters().device_bytes;
+  CpuTime busy;
   for (uint64_t i = 0; i < options.demands; ++i) {
+    if (i % kDemandsPerCalibration == 0) {
+      const CpuTime part = BusyLoop(kCalibration);
+      busy.wall_ns += part.wall_ns;
+      busy.cpu_ns += part.cpu_ns;
+    }
     if (options.go_on && !options.go_on(i, options.demands)) {
       return Cancelled("the measurement was stopped");
     }
@@ -175,6 +183,7 @@ Result<DemandLatency> MeasureDemandLatency(const DemandOptions& options) {
   out.bound_ns =
       static_cast<double>(out.window_bytes + RoundUp(options.demanded_bytes, 4096)) * 1e9 / rate;
   out.ns = run.TakeSorted();
+  out.cpu_lost = LostShare(busy);
   out.device_share = static_cast<double>(device.device_bytes - before) / seconds / rate;
   return out;
 }

@@ -29,6 +29,8 @@ struct DemandLatency {
   std::vector<uint64_t> ns;  // From Read to `done`, sorted.
   double device_share = 0;   // Of the rate that the device brought meanwhile.
 
+  double cpu_lost = 0;  // The share of a CPU that neighbours took meanwhile (LostShare).
+
   double PercentileNs(double q) const;
 };
 

@@ -224,9 +224,14 @@ class Bench {
 
   void Fill(const Measured& measured) {
     report_.cpu_lost = measured.cpu_lost;
+    TellLost("reading in order was", measured.cpu_lost);
     std::vector<Summary> summaries;
     for (const auto& samples : measured.samples) summaries.push_back(Summarize(samples));
     const auto fio = BestOfFio(summaries);
+    double fio_best = fio ? summaries[*fio].best : 0;
+    for (size_t i = 0; i < arms_.size(); ++i) {
+      if (arms_[i].fio != nullptr) fio_best = std::min(fio_best, summaries[i].best);
+    }
     const auto bytes = static_cast<double>(report_.run_bytes);
     for (size_t i = 0; i < arms_.size(); ++i) {
       IoRow row{.arm = arms_[i].name, .how = arms_[i].how};
@@ -236,7 +241,7 @@ class Bench {
       // The first is that of the round in which everything becomes warm.
       row.cpu_seconds_per_gb = Median(std::span(arms_[i].cpu_seconds_per_gb).subspan(1));
       if (fio) {
-        row.fio_best_ratio = summaries[*fio].best / summaries[i].best;
+        row.fio_best_ratio = fio_best / summaries[i].best;
         row.fio_median_ratio = MedianRatio(measured.samples[*fio], measured.samples[i]);
       }
       report_.rows.push_back(std::move(row));
@@ -254,7 +259,15 @@ class Bench {
     };
     PENSTOCK_TRY(report_.demanded, io::MeasureDemandLatency(demand));
     report_.pace = options_.pace;
+    TellLost("demanded reads were", report_.demanded->cpu_lost);
     return {};
+  }
+
+  void TellLost(std::string_view what, double lost) {
+    if (lost <= kMostCpuLost) return;
+    Tell(hooks_.notice, fmt::format("others took {:.0f} % of the CPU while {} measured: discard "
+                                    "this, all but what was best",
+                                    100 * lost, what));
   }
 
   const IoBenchOptions& options_;

@@ -50,7 +50,8 @@ Json DemandedJson(const IoReport& report) {
           {"p99_ns", demanded.PercentileNs(0.99)},
           {"bound_ns", demanded.bound_ns},
           {"p99_ratio", demanded.PercentileNs(0.99) / demanded.bound_ns},
-          {"device_share", demanded.device_share}};
+          {"device_share", demanded.device_share},
+          {"cpu_lost", demanded.cpu_lost}};
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ struct IoRow {
   double gbps_median = 0;
   double spread = 0;              // Middle half of the samples over their median.
   double cpu_seconds_per_gb = 0;  // Median; of the process, or of fio's job.
-  // Over that arm of fio which has the best median: of both bests, and the median over the rounds.
+  // Its best over the best of all arms of fio; and, the median over the rounds, over that arm of fio
+  // which has the best median.
   std::optional<double> fio_best_ratio = std::nullopt;
   std::optional<double> fio_median_ratio = std::nullopt;
 };
