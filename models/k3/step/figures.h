@@ -11,7 +11,8 @@
 
 namespace penstock::k3 {
 
-// What a node of the graph did.
+// What a node of the graph did. The body that ends a step is counted when it has returned, which
+// may be in the next one.
 struct NodeUse {
   std::string name;
   bool serial = false;      // One body at a time.

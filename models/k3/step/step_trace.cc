@@ -86,14 +86,15 @@ StepTrace::StepTrace(const TracedEngine& engine, TraceSteps steps)
 
 void StepTrace::StepBegins(uint64_t n) {
   step_begin_ns_ = NowNs(Clock::kWall);
-  recording_.store(steps_.Has(n), std::memory_order_release);
+  if (n == steps_.first) begin_ns_.store(step_begin_ns_, std::memory_order_release);
 }
 
 void StepTrace::StepEnded(const StepStats& stats) {
-  if (!recording_.load(std::memory_order_relaxed)) return;
-  trace_.Span(step_lane_, step_name_, step_begin_ns_, NowNs(Clock::kWall),
+  if (!steps_.Has(stats.n)) return;
+  const uint64_t now = NowNs(Clock::kWall);
+  trace_.Span(step_lane_, step_name_, step_begin_ns_, now,
               {static_cast<uint32_t>(stats.n), Trace::kNoValue, Trace::kNoValue});
-  if (stats.n >= steps_.last) recording_.store(false, std::memory_order_release);
+  if (stats.n == steps_.last) end_ns_.store(now, std::memory_order_release);
 }
 
 uint32_t StepTrace::LayerOf(uint32_t extent) const {
@@ -102,7 +103,7 @@ uint32_t StepTrace::LayerOf(uint32_t extent) const {
 
 void StepTrace::Ended(const graph::NodeFacts& node, const graph::Subject& subject,
                       uint64_t start_ns, uint64_t end_ns) {
-  if (!recording_.load(std::memory_order_relaxed)) return;
+  if (start_ns < begin_ns_.load(std::memory_order_acquire) || !Has(start_ns, end_ns)) return;
   const int slot = oneapi::tbb::this_task_arena::current_thread_index();
   if (slot < 0 || static_cast<size_t>(slot) >= compute_.size()) return;
   uint32_t layer = ValueOf(subject.group);
@@ -113,7 +114,7 @@ void StepTrace::Ended(const graph::NodeFacts& node, const graph::Subject& subjec
 }
 
 void StepTrace::Decoded(uint32_t extent, uint64_t start_ns, uint64_t end_ns) {
-  if (!recording_.load(std::memory_order_relaxed)) return;
+  if (!Has(start_ns, end_ns)) return;
   const int slot = oneapi::tbb::this_task_arena::current_thread_index();
   if (slot < 0 || static_cast<size_t>(slot) >= decode_.size()) return;
   trace_.Span(decode_[static_cast<size_t>(slot)], decode_name_, start_ns, end_ns,
@@ -121,7 +122,7 @@ void StepTrace::Decoded(uint32_t extent, uint64_t start_ns, uint64_t end_ns) {
 }
 
 void StepTrace::Read(const io::ReadSpan& read) {
-  if (!recording_.load(std::memory_order_relaxed) || read.device >= devices_.size()) return;
+  if (!Has(read.submitted_ns, read.completed_ns) || read.device >= devices_.size()) return;
   Device& device = devices_[read.device];
   trace_.Span(
       device.lane, read_names_[static_cast<size_t>(read.read_class)], read.submitted_ns,

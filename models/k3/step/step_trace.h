@@ -64,11 +64,18 @@ class StepTrace final : public StepObserver {
   };
   void CountBandwidth(Device& device, const io::ReadSpan& read);
   uint32_t LayerOf(uint32_t extent) const;
+  bool Has(uint64_t start_ns, uint64_t end_ns) const {
+    return end_ns >= begin_ns_.load(std::memory_order_acquire) &&
+           start_ns < end_ns_.load(std::memory_order_acquire);
+  }
 
   const Pass& pass_;
   const ByteRing& ring_;
   const TraceSteps steps_;
-  std::atomic<bool> recording_{false};
+  // From the begin of the first chosen step to the end of the last one. What a body or a read of a
+  // step did may be told after the step has ended: its time decides.
+  std::atomic<uint64_t> begin_ns_{~uint64_t{0}};
+  std::atomic<uint64_t> end_ns_{~uint64_t{0}};
   uint64_t step_begin_ns_ = 0;
   Trace trace_;
   Trace::Id step_lane_ = 0;

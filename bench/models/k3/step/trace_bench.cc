@@ -1,6 +1,6 @@
 // What a trace costs a step of the embedded checkpoint, whose bodies are far shorter than those of a
 // model that is worth tracing: steps of one engine in turns, without an observer, with one outside
-// of its steps, and with one that records.
+// of its steps, and with one that records. Run it in the directory of the sources.
 //
 //   Step   off_us, waiting_us, recording_us: median wall time of a step;
 //          waiting, recording: median of the ratios to the step without, pair by pair.
@@ -27,8 +27,7 @@ class Stepper {
     options.pin = "99";
     io::IoOptions io_options;
     io_options.ioengine = "memory";
-    auto engine =
-        Engine::Open(PENSTOCK_SOURCE_DIR "/models/k3/tiny", 64, options, io_options, nullptr);
+    auto engine = Engine::Open("models/k3/tiny", 64, options, io_options, nullptr);
     PENSTOCK_CHECK(engine.has_value());
     engine_ = std::move(*engine);
     state_ = engine_->EmptyState();

@@ -42,7 +42,7 @@ TEST(Verdict, ADeviceThatIsFullBoundsTheStepThoughBodiesRanBesideIt) {
   made.devices[0].full_ns = kWall / 100 * 97;
   const Verdict verdict = Judge(made, "step");
   EXPECT_EQ(verdict.bound, Bound::kDevice);
-  for (const char* part : {"nvme7n1", "8.0 MiB", "97 %", "6.90 GB/s", "60 %", "of 2 threads"}) {
+  for (const char* part : {"nvme7n1", "8.00 MiB", "97 %", "6.90 GB/s", "60 %", "of 2 threads"}) {
     EXPECT_TRUE(Says(verdict, part)) << part << " in " << verdict.sentence;
   }
   EXPECT_FALSE(verdict.advice.empty());
