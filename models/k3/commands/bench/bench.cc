@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "models/k3/commands/bench/codec.h"
+#include "models/k3/commands/bench/kernels.h"
 #include "runtime/options/nearest.h"
 
 namespace penstock::k3 {
@@ -17,8 +18,9 @@ struct Benchmark {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Benchmark, 1> kBenchmarks = {{
+constexpr std::array<Benchmark, 2> kBenchmarks = {{
     {"codec", "decoding of weights on one core, beside memcpy and zstd", RunBenchCodec},
+    {"kernels", "products with weights and states on one core, beside memory", RunBenchKernels},
 }};
 
 std::string List() {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "models/k3/bench/codec.h"
+#include "models/k3/commands/bench/stages.h"
 #include "runtime/options/command_line.h"
 #include "runtime/process/stop_request.h"
 
@@ -23,27 +24,6 @@ struct OutputOptions {
   static void Visit(Self& c, V&& v) {
     v("json", c.json, "The rows as JSON: an array of objects.");
   }
-};
-
-// A progress line for each stage.
-class Stages {
- public:
-  explicit Stages(Console& console) : console_(console) {}
-  ~Stages() { console_.EndProgress(); }
-
-  void Show(const BenchProgress& progress) {
-    if (progress.stage != stage_) {
-      console_.EndProgress();
-      stage_ = progress.stage;
-      console_.Say(stage_);
-      console_.StartProgress(std::string(progress.unit), progress.total);
-    }
-    console_.Advance(progress.done, "");
-  }
-
- private:
-  Console& console_;
-  std::string stage_;
 };
 
 Result<std::vector<CodecRow>> Measure(Console& console, const CodecBenchOptions& options,
