@@ -134,7 +134,7 @@ Outputs ConvolutionCase(const Kernels& kernels, Random& random) {
 }
 
 Outputs DeltaRuleCase(const Kernels& kernels, Random& random) {
-  const size_t d = random.Size(1, 45);
+  const size_t d = random.Size(1, 160);
   Outputs alpha(2 * d);
   const auto z = random.Values(d);
   const auto bias = random.Values(d);

@@ -9,9 +9,7 @@
 namespace penstock::bench {
 
 // Every record that this machine runs.
-inline std::vector<const ops::Kernels*> Records() {
-  return ops::KernelsHere();
-}
+inline std::vector<const ops::Kernels*> Records() { return ops::KernelsHere(); }
 
 // Registers `run(state, kernels)` as BM_<name>/<isa> for every record; `arguments` adds the rest.
 template <class Run, class Arguments>

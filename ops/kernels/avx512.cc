@@ -20,6 +20,7 @@ namespace {
 #include "ops/kernels/avx2_lanes.inc.h"
 #include "ops/kernels/bodies.inc.h"
 #include "ops/kernels/avx512_bf16.inc.h"
+#include "ops/kernels/avx512_kda.inc.h"
 #include "ops/kernels/avx512_mxfp4.inc.h"
 // clang-format on
 
@@ -28,6 +29,7 @@ constexpr Kernels MakeWideKernels() {
   kernels.matvec_bf16 = MatvecBf16Pairs;
   kernels.mxfp4_prepare = Mxfp4PreparePairs;
   kernels.matvec_mxfp4 = MatvecMxfp4Pairs;
+  kernels.kda_step = KdaStepWide;
   return kernels;
 }
 

@@ -7,6 +7,7 @@
 
 #include "models/k3/commands/bench/codec.h"
 #include "models/k3/commands/bench/io.h"
+#include "models/k3/commands/bench/kernels.h"
 #include "models/k3/commands/bench/token.h"
 #include "runtime/options/nearest.h"
 
@@ -19,10 +20,11 @@ struct Benchmark {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Benchmark, 3> kBenchmarks = {{
+constexpr std::array<Benchmark, 4> kBenchmarks = {{
     {"token", "whole steps beside the device alone and the arithmetic alone", RunBenchToken},
-    {"codec", "decoding of weights on one core, beside memcpy and zstd", RunBenchCodec},
     {"io", "reading of files beside fio, and the wait of a demanded read", RunBenchIo},
+    {"kernels", "products with weights and states on one core, beside memory", RunBenchKernels},
+    {"codec", "decoding of weights on one core, beside memcpy and zstd", RunBenchCodec},
 }};
 
 std::string List() {
