@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "models/k3/bench/team.h"
+#include "models/k3/bench/codec/team.h"
 #include "runtime/measure/clock.h"
 #include "runtime/memory/region.h"
 #include "runtime/size.h"

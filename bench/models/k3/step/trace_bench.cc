@@ -27,7 +27,8 @@ class Stepper {
     options.pin = "99";
     io::IoOptions io_options;
     io_options.ioengine = "memory";
-    auto engine = Engine::Open("models/k3/tiny", 64, options, io_options, nullptr);
+    auto engine =
+        Engine::Open(PENSTOCK_SOURCE_DIR "/models/k3/tiny", 64, options, io_options, nullptr);
     PENSTOCK_CHECK(engine.has_value());
     engine_ = std::move(*engine);
     state_ = engine_->EmptyState();

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "models/k3/bench/codec.h"
+#include "models/k3/bench/hooks.h"
 #include "models/k3/bench/io/rows.h"
 #include "runtime/result.h"
 #include "runtime/size.h"

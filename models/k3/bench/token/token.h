@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/options.h"
-#include "models/k3/bench/codec.h"
+#include "models/k3/bench/hooks.h"
 #include "models/k3/config/options.h"
 #include "runtime/options/options.h"
 #include "runtime/result.h"

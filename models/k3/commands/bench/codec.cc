@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "models/k3/bench/codec.h"
+#include "models/k3/bench/codec/codec.h"
 #include "models/k3/commands/bench/stages.h"
 #include "runtime/options/command_line.h"
 #include "runtime/process/stop_request.h"

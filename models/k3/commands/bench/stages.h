@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "models/k3/bench/codec.h"
+#include "models/k3/bench/hooks.h"
 #include "models/k3/commands/console.h"
 
 namespace penstock::k3 {

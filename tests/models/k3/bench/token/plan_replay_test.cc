@@ -39,7 +39,7 @@ TEST(PlanReplay, EveryStepReadsThePassAndTheExpertsOfEachLayer) {
   for (const io::Extent& read : ReadsOf(model.catalogue->expert(1, 0)).span()) expert += read.bytes;
   for (const uint64_t ring : {LargestExtent(model), uint64_t{1} << 20, uint64_t{64} << 20}) {
     for (const uint64_t experts : {0, 1, 3}) {
-      const ReplayPlan plan{.ring_bytes = ring, .experts_per_layer = experts};
+      const ReplayPlan plan{.pinned = {}, .ring_bytes = ring, .experts_per_layer = experts};
       uint64_t step = 0;
       const uint64_t one = BytesOf(1, plan, &step);
       EXPECT_EQ(step, trunk + (model.shape().layers - 1) * experts * expert);
@@ -54,7 +54,7 @@ TEST(PlanReplay, PinnedExtentsAreNotRead) {
   const auto all = static_cast<uint32_t>(model.pass->extents().size());
   std::vector<uint32_t> every(all);
   std::iota(every.begin(), every.end(), 0);
-  EXPECT_EQ(BytesOf(2, {.pinned = every, .ring_bytes = 1 << 20}), 0u);
+  EXPECT_EQ(BytesOf(2, {.pinned = every, .ring_bytes = 1 << 20, .experts_per_layer = 0}), 0u);
   std::vector<uint32_t> some;
   uint64_t rest = 0;
   for (uint32_t i = 0; i < all; ++i) {
@@ -65,14 +65,15 @@ TEST(PlanReplay, PinnedExtentsAreNotRead) {
     }
   }
   uint64_t step = 0;
-  BytesOf(1, {.pinned = some, .ring_bytes = 1 << 20}, &step);
+  BytesOf(1, {.pinned = some, .ring_bytes = 1 << 20, .experts_per_layer = 0}, &step);
   EXPECT_EQ(step, rest);
 }
 
 TEST(FaultPlanReplay, AReadThatFailsEndsIt) {
   TinyModel model(16 << 10, "eio@layer=3");
-  const auto replay = *PlanReplay::Create(*model.pass, *model.catalogue, model.shape(),
-                                          *model.reader, {.ring_bytes = 1 << 20});
+  const auto replay =
+      *PlanReplay::Create(*model.pass, *model.catalogue, model.shape(), *model.reader,
+                          {.pinned = {}, .ring_bytes = 1 << 20, .experts_per_layer = 0});
   EXPECT_FALSE(replay->Run(2));
 }
 

@@ -1,4 +1,4 @@
-#include "models/k3/bench/team.h"
+#include "models/k3/bench/codec/team.h"
 
 #include <array>
 #include <atomic>

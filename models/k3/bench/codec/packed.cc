@@ -1,4 +1,4 @@
-#include "models/k3/bench/packed.h"
+#include "models/k3/bench/codec/packed.h"
 
 #include <algorithm>
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "models/k3/bench/codec.h"
-#include "models/k3/bench/packed.h"
-#include "models/k3/bench/unpacking.h"
-#include "models/k3/bench/weights.h"
+#include "models/k3/bench/codec/codec.h"
+#include "models/k3/bench/codec/packed.h"
+#include "models/k3/bench/codec/unpacking.h"
+#include "models/k3/bench/codec/weights.h"
 #include "runtime/measure/measure.h"
 
 namespace penstock::k3 {

@@ -1,4 +1,4 @@
-#include "models/k3/bench/coders.h"
+#include "models/k3/bench/codec/coders.h"
 
 #include <cstring>
 #include <vector>

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "models/k3/bench/coders.h"
-#include "models/k3/bench/packed.h"
-#include "models/k3/bench/team.h"
+#include "models/k3/bench/codec/coders.h"
+#include "models/k3/bench/codec/packed.h"
+#include "models/k3/bench/codec/team.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {

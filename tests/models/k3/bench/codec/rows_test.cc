@@ -1,4 +1,4 @@
-#include "models/k3/bench/rows.h"
+#include "models/k3/bench/codec/rows.h"
 
 #include <algorithm>
 #include <set>

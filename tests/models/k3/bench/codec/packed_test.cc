@@ -1,11 +1,11 @@
-#include "models/k3/bench/packed.h"
+#include "models/k3/bench/codec/packed.h"
 
 #include <cstring>
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include "models/k3/bench/generated.h"
+#include "models/k3/bench/codec/generated.h"
 
 namespace penstock::k3 {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/k3/bench/trunk.h"
+#include "models/k3/bench/codec/trunk.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,11 +1,11 @@
-#include "models/k3/bench/coders.h"
+#include "models/k3/bench/codec/coders.h"
 
 #include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "models/k3/bench/generated.h"
+#include "models/k3/bench/codec/generated.h"
 
 namespace penstock::k3 {
 namespace {

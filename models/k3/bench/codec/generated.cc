@@ -1,4 +1,4 @@
-#include "models/k3/bench/generated.h"
+#include "models/k3/bench/codec/generated.h"
 
 #include <algorithm>
 #include <atomic>

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "models/k3/bench/coders.h"
-#include "models/k3/bench/weights.h"
+#include "models/k3/bench/codec/coders.h"
+#include "models/k3/bench/codec/weights.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {

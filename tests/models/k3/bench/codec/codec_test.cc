@@ -1,4 +1,4 @@
-#include "models/k3/bench/codec.h"
+#include "models/k3/bench/codec/codec.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "models/k3/bench/codec.h"
+#include "models/k3/bench/codec/codec.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "models/k3/bench/codec_arms.h"
-#include "models/k3/bench/generated.h"
-#include "models/k3/bench/team.h"
-#include "models/k3/bench/trunk.h"
+#include "models/k3/bench/codec/codec_arms.h"
+#include "models/k3/bench/codec/generated.h"
+#include "models/k3/bench/codec/team.h"
+#include "models/k3/bench/codec/trunk.h"
 #include "runtime/cpu/affinity.h"
 #include "runtime/machine/cgroup.h"
 #include "runtime/measure/statistics.h"

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "models/k3/bench/rows.h"
-#include "runtime/notice.h"
+#include "models/k3/bench/codec/rows.h"
+#include "models/k3/bench/hooks.h"
 #include "runtime/result.h"
 #include "runtime/size.h"
 
@@ -37,19 +35,6 @@ struct CodecBenchOptions {
     v("chunk", c.chunk, "elements", 64, 1 << 24, "Elements of a chunk.");
     v("codec", c.codec, "Which of raw, chain, huffman and zstd, as \"chain,zstd\". Default: all.");
   }
-};
-
-struct BenchProgress {
-  std::string_view stage;  // "syn: measuring"
-  std::string_view unit;   // Of done and total, in the plural.
-  uint64_t done = 0;
-  uint64_t total = 0;
-};
-
-struct BenchHooks {
-  Notice notice;
-  // Called often, on the caller's thread; false ends the benchmark with kCancelled.
-  std::function<bool(const BenchProgress&)> progress;
 };
 
 // How fast the codecs of ops/codec decode bf16 weights in memory, beside memcpy and zstd, on

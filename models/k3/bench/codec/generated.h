@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "models/k3/bench/weights.h"
+#include "models/k3/bench/codec/weights.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {

@@ -1,4 +1,4 @@
-#include "models/k3/bench/codec_arms.h"
+#include "models/k3/bench/codec/codec_arms.h"
 
 #include <algorithm>
 #include <cstring>

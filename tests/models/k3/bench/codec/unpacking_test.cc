@@ -1,4 +1,4 @@
-#include "models/k3/bench/unpacking.h"
+#include "models/k3/bench/codec/unpacking.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/k3/bench/generated.h"
+#include "models/k3/bench/codec/generated.h"
 #include "runtime/cpu/affinity.h"
 
 namespace penstock::k3 {

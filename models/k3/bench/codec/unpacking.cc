@@ -1,4 +1,4 @@
-#include "models/k3/bench/unpacking.h"
+#include "models/k3/bench/codec/unpacking.h"
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "models/k3/bench/weights.h"
+#include "models/k3/bench/codec/weights.h"
 #include "runtime/notice.h"
 #include "runtime/result.h"
 
