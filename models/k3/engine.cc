@@ -148,7 +148,7 @@ size_t Engine::DecoderCount() const {
 }
 
 Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
-                        io::FileSet files, const Notice& notice) {
+                        io::FileSet files, const Notice& notice, const PinProgress& pinning) {
   const size_t alignment = files.Alignment();
   const size_t row_bytes = EmbedRowBytes(*catalogue_, alignment);
   const size_t ring_bytes = RoundUp(plan_.ring_bytes, alignment);
@@ -177,19 +177,22 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
   }
   stream_ = std::make_unique<WeightStream>(*pass_, config_.shape.layers, *reader_, *ring_,
                                            options.depth, decode_nodes_);
-  PENSTOCK_TRY_VOID(Pin());
+  PENSTOCK_TRY_VOID(Pin(pinning));
   experts_ = std::make_unique<Experts>(*catalogue_, config_.shape, *reader_, cache,
                                        plan_.slot_bytes, plan_.slots, AheadSlots(options));
   return {};
 }
 
-Status Engine::Pin() {
+Status Engine::Pin(const PinProgress& pinning) {
+  uint64_t total = 0;
+  for (const uint32_t extent : plan_.pinned) total += pass_->extents()[extent].extent.bytes;
+  const auto go_on = [&](uint64_t done) { return !pinning || pinning(done, total); };
   if (!pack_ || plan_.pinned_packed) {
-    return stream_->Pin(plan_.pinned, pinned_memory_.data());
+    return stream_->Pin(plan_.pinned, pinned_memory_.data(), go_on);
   }
   PENSTOCK_TRY(HugeRegion staging, MapTouched(plan_.staging_bytes));
   return stream_->PinDecoded(plan_.pinned, pinned_memory_.data(), {staging.data(), staging.size()},
-                             *decoders_);
+                             *decoders_, go_on);
 }
 
 // Predictions may hold what one layer's demands do not need, and no more than would serve a layer.
@@ -237,7 +240,7 @@ void Engine::Start(const PipelineOptions& options, const LookaheadOptions& looka
 Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_t context,
                                              const PipelineOptions& asked,
                                              const io::IoOptions& io_options, const Notice& notice,
-                                             Predictor* predictor) {
+                                             Predictor* predictor, const PinProgress& pinning) {
   const PipelineOptions options = ApplyPreset(asked);
   std::unique_ptr<Engine> engine(new Engine);
   PENSTOCK_TRY(engine->kernels_, ops::ChooseKernels(options.isa, notice));
@@ -248,7 +251,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   PENSTOCK_TRY(const io::DirectMode direct, io::ParseDirectMode(io_options.direct));
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));
   PENSTOCK_TRY_VOID(engine->Plan(context, options, io_options, files));
-  PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice));
+  PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice, pinning));
   engine->Start(options, {ParsePredictMode(options.predict), engine->WindowBytes(), predictor});
   return engine;
 }

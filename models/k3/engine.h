@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,17 +28,22 @@
 
 namespace penstock::k3 {
 
+// Called with the bytes of pinned weights that have been read and that will be; false stops.
+using PinProgress = std::function<bool(uint64_t done, uint64_t total)>;
+
 // A K3 checkpoint ready to run: its catalogue, the memory plan, the reader, the resident vectors
 // and the pipeline, made in this order and destroyed in the reverse one.
 class Engine : public text::TextModel {
  public:
   // `context`: positions a sequence may have. Reads the headers, checks every contract and the
   // budget, and only then allocates. `notice` gets degradations in one line each.
-  // `predictor` (borrowed) names experts in place of the built-in ones.
+  // `predictor` (borrowed) names experts in place of the built-in ones. `pinning` is told how much
+  // of the pinned weights is there, as on a slow device that takes its time; false ends it.
   static Result<std::unique_ptr<Engine>> Open(const std::string& directory, size_t context,
                                               const PipelineOptions& options,
                                               const io::IoOptions& io_options, const Notice& notice,
-                                              Predictor* predictor = nullptr);
+                                              Predictor* predictor = nullptr,
+                                              const PinProgress& pinning = {});
 
   size_t vocab_size() const override { return config_.shape.vocab; }
   size_t max_context() const override { return context_positions_; }
@@ -87,8 +93,8 @@ class Engine : public text::TextModel {
   Status Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
               const io::FileSet& files);
   Status Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
-                  io::FileSet files, const Notice& notice);
-  Status Pin();
+                  io::FileSet files, const Notice& notice, const PinProgress& pinning);
+  Status Pin(const PinProgress& pinning);
   size_t DecoderCount() const;
   uint64_t WindowBytes() const;
   void Start(const PipelineOptions& options, const LookaheadOptions& lookahead);

@@ -10,6 +10,12 @@
 #include "runtime/size.h"
 
 namespace penstock::k3 {
+namespace {
+
+// Reads of pins under way: the reader bounds what the device gets of them.
+constexpr size_t kPinDepth = 16;
+
+}  // namespace
 
 WeightStream::WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring,
                            uint64_t depth, bool decoded)
@@ -41,27 +47,39 @@ uint32_t WeightStream::NextStreamed(uint32_t extent) const {
   return extents;
 }
 
-Status WeightStream::Pin(std::span<const uint32_t> extents, std::byte* memory) {
+Status WeightStream::Pin(std::span<const uint32_t> extents, std::byte* memory,
+                         const io::GoOn& go_on) {
   const size_t alignment = reader_.Alignment();
+  std::vector<io::Placed> places;
+  places.reserve(extents.size());
   for (const uint32_t i : extents) {
     const io::Extent& extent = pass_.extents()[i].extent;
     const size_t bytes = reader_.BufferBytes(extent);
-    PENSTOCK_TRY(held_[i], io::ReadInto(reader_, extent, MutableBuffer(memory, bytes, nullptr)));
-    pinned_[i] = true;
+    places.push_back({extent, MutableBuffer(memory, bytes, nullptr)});
     memory += RoundUp(bytes, alignment);
+  }
+  PENSTOCK_TRY(std::vector<BufferRef> held,
+               io::ReadMany(reader_, std::move(places), kPinDepth, go_on));
+  for (size_t i = 0; i < extents.size(); ++i) {
+    held_[extents[i]] = std::move(held[i]);
+    pinned_[extents[i]] = true;
   }
   Begin();
   return {};
 }
 
 Status WeightStream::PinDecoded(std::span<const uint32_t> extents, std::byte* memory,
-                                std::span<std::byte> staging, StripeDecoders& decoders) {
+                                std::span<std::byte> staging, StripeDecoders& decoders,
+                                const io::GoOn& go_on) {
   StripeDecoders::Lease decoder = decoders.Take();
+  uint64_t done = 0;
   for (const uint32_t i : extents) {
+    if (go_on && !go_on(done)) return Cancelled("stopped while weights were read");
     const io::Extent& extent = pass_.extents()[i].extent;
     MutableBuffer place(staging.data(), reader_.BufferBytes(extent), nullptr);
     PENSTOCK_TRY(const BufferRef stored, io::ReadInto(reader_, extent, std::move(place)));
     PENSTOCK_TRY_VOID(decoder->Begin(i, {stored.data(), stored.size()}));
+    done += extent.bytes;
     const size_t bytes = pass_.RawBytes(i);
     PENSTOCK_TRY_VOID(decoder->DecodeAll({memory, bytes}, ops::Store::kStreaming));
     held_[i] = BufferRef(memory, bytes, nullptr);

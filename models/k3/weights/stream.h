@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/read_now.h"
 #include "io/reader.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/traffic.h"
@@ -40,11 +41,12 @@ class WeightStream {
   // Reads these extents, given in order of use, and holds them as they are stored. Once, before the
   // first Admit. `memory` takes each of them rounded out, at multiples of the alignment:
   // MemoryPlan::pinned_bytes.
-  Status Pin(std::span<const uint32_t> extents, std::byte* memory);
+  Status Pin(std::span<const uint32_t> extents, std::byte* memory, const io::GoOn& go_on = {});
   // The same for a pass over stripes, which it decodes: `memory` takes their rows, `staging` one
   // stripe rounded out.
   Status PinDecoded(std::span<const uint32_t> extents, std::byte* memory,
-                    std::span<std::byte> staging, StripeDecoders& decoders);
+                    std::span<std::byte> staging, StripeDecoders& decoders,
+                    const io::GoOn& go_on = {});
 
   // Calls emit(extent) for each extent that has got its place in the ring now.
   void Admit(const std::function<void(uint32_t)>& emit);

@@ -69,8 +69,16 @@ Status Run::ReadInputs() {
 
 Status Run::OpenEngine() {
   const Notice notice = console_.notice();
-  PENSTOCK_TRY(engine_, Engine::Open(settings_.run.model, context_, settings_.pipeline,
-                                     settings_.io, notice));
+  bool shown = false;
+  auto engine = Engine::Open(settings_.run.model, context_, settings_.pipeline, settings_.io,
+                             notice, nullptr, [&](uint64_t done, uint64_t total) {
+                               if (!shown) console_.StartProgress("pinned MiB", total / kMiB);
+                               shown = true;
+                               console_.Advance(done / kMiB, "");
+                               return !cancellation_.requested();
+                             });
+  if (shown) console_.EndProgress();
+  PENSTOCK_TRY(engine_, std::move(engine));
   cancellation_.Attach(engine_.get());
   if (!settings_.run.trace.empty()) {
     trace_ = std::make_unique<StepTrace>(engine_->Traced(), trace_steps_);

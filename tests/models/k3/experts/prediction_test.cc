@@ -28,8 +28,10 @@ struct Outcome {
   std::map<std::pair<uint64_t, uint32_t>, std::vector<uint32_t>> chosen;  // By step and layer.
 };
 
-std::unique_ptr<Engine> Open(const PipelineOptions& options, const io::IoOptions& io_options = {},
+// With a trunk that streams, unless the options say otherwise.
+std::unique_ptr<Engine> Open(PipelineOptions options, const io::IoOptions& io_options = {},
                              Predictor* predictor = nullptr, size_t context = kSteps) {
+  if (options.pin == "auto") options.pin = "0";
   auto engine = Engine::Open(kTiny, context, options, io_options, nullptr, predictor);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
   return engine ? std::move(*engine) : nullptr;
@@ -73,7 +75,9 @@ enum class Kind { kRight, kWrong, kRandom };
 // Knows what will be chosen, and names just that, just the others, or anything.
 class Oracle final : public Predictor {
  public:
-  Oracle(Kind kind, unsigned seed) : kind_(kind), random_(seed) {}
+  Oracle(Kind kind, unsigned seed) : kind_(kind), random_(seed) {
+    Expected();  // A step that others wait for is no place to run another engine.
+  }
   void Predict(uint64_t step, uint32_t layer, std::vector<uint32_t>& experts) override {
     const auto found = Expected().chosen.find({step, layer});
     if (found == Expected().chosen.end()) return;

@@ -19,9 +19,10 @@ struct Ran {
 };
 
 // Steps of a sequence or, with `again`, the first one again and again.
-Ran RunSteps(const PipelineOptions& options, const io::IoOptions& io_options, size_t steps = 6,
+Ran RunSteps(PipelineOptions options, const io::IoOptions& io_options, size_t steps = 6,
              StepObserver* observer = nullptr, bool again = false) {
   Ran ran;
+  if (options.pin == "auto") options.pin = "0";  // The trunk streams.
   auto engine = Engine::Open(kTiny, 16, options, io_options, nullptr);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
   if (!engine) return ran;

@@ -35,9 +35,10 @@ TEST(TraceSteps, AreOneOrARange) {
 }
 
 // Steps of a real engine with a trace of some of them.
-Json TraceOf(const PipelineOptions& options, TraceSteps range, size_t steps) {
+Json TraceOf(PipelineOptions options, TraceSteps range, size_t steps) {
   io::IoOptions io_options;
   io_options.ioengine = "pread";
+  if (options.pin == "auto") options.pin = "0";  // The trunk streams.
   auto engine = Engine::Open(kTiny, 16, options, io_options, nullptr);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
   StepTrace trace((*engine)->Traced(), range);

@@ -25,8 +25,8 @@ void ExpectKeys(const Json& record, std::initializer_list<const char*> keys) {
 TEST(RunRecord, HasARecordForEachStepAndToken) {
   const TemporaryFolder folder;
   const ExpectedPrompt expected = ReadExpected(0);
-  const auto records =
-      RecordRun(folder.File("e.jsonl"), {"-p", expected.text, "-n", "6", "--ignore-eos"});
+  const auto records = RecordRun(folder.File("e.jsonl"),
+                                 {"-p", expected.text, "-n", "6", "--ignore-eos", "--pin", "0"});
   for (const Json& record : records) EXPECT_EQ(record["schema"], kEventSchema);
   ASSERT_GE(records.size(), 3u);
 
