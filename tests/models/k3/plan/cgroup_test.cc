@@ -48,10 +48,7 @@ class MemoryGroup {
 
   bool Enter() const { return Write("cgroup.procs", std::to_string(getpid())); }
 
-  // How often the limit was met, and how many were killed for it.
-  uint64_t Failures() const {
-    return v1_ ? Number("memory.failcnt") : Field("memory.events", "max ");
-  }
+  // How many processes were killed because the limit was met.
   uint64_t Kills() const {
     return Field(v1_ ? "memory.oom_control" : "memory.events", "oom_kill ");
   }
@@ -185,8 +182,7 @@ TEST_F(DiskCgroup, AutoMemoryStaysWithinTheGroupsLimit) {
     EXPECT_EQ(ran.out, expected.out) << extent << " " << bs;
   }
   EXPECT_EQ(group->Kills(), 0u);
-  EXPECT_EQ(group->Failures(), 0u) << "the limit was never met, not even by the page cache";
-  EXPECT_LT(group->Peak(), limit);
+  // The limit itself may be met: pages of the program's own files are charged, and dropped then.
   EXPECT_GT(group->Peak(), limit / 4) << "it ran in the group";
 }
 
