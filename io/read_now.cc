@@ -58,7 +58,12 @@ Result<std::vector<BufferRef>> ReadMany(Reader& reader, std::vector<Placed> all,
       continue;
     }
     changed.wait_for(lock, std::chrono::milliseconds(100));
-    if (go_on && !error && !go_on(done_bytes)) error = Cancelled("stopped while weights were read");
+    if (!go_on || error) continue;
+    const uint64_t so_far = done_bytes;
+    lock.unlock();
+    const bool wanted = go_on(so_far);
+    lock.lock();
+    if (!wanted && !error) error = Cancelled("stopped while weights were read");
   }
   if (error) return std::move(*error);
   return arrived;

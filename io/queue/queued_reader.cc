@@ -210,7 +210,7 @@ void QueuedReader::SubmitWhatMay(uint64_t now) {
     request.started = true;
     Part& part = request.parts[PartOf(ticket->id)];
     part.place = Place::kSubmitted;
-    part.submitted_ns = now;
+    part.submitted_ns = std::max(now, request.queued_ns);  // The clock was read before the lock.
     --request.waiting;
     ++request.submitted;
     batch_.push_back(NextRead(id, request, PartOf(ticket->id)));

@@ -13,6 +13,7 @@
 #include "io/engines/make.h"
 #include "io/queue/piece.h"
 #include "runtime/check.h"
+#include "runtime/cpu/affinity.h"
 #include "runtime/measure/clock.h"
 #include "runtime/measure/statistics.h"
 #include "runtime/memory/region.h"
@@ -174,6 +175,10 @@ Result<Window> AutomaticWindow(const IoOptions& options, const Pace& pace, const
   plain.fault.clear();
   EngineSetup setup;
   setup.files = &files;
+  if (!options.cpus_io.empty()) {
+    PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
+    PENSTOCK_TRY(setup.cpus, ChooseCpus("--cpus-io", options.cpus_io, allowed));
+  }
   setup.depth = std::clamp<uint64_t>(kMostWindowBytes / options.bs.bytes, 2, kMostReads);
   PENSTOCK_TRY(std::unique_ptr<Engine> engine, MakeEngine(plain, setup, ""));
   const auto measured = MeasureWindow(*engine, files, *device, options.bs.bytes, kWindowBudget);

@@ -39,10 +39,11 @@ uint64_t TotalBytes(const io::FileSet& files) {
 }
 
 // Resident from here on; nothing for no bytes.
-Result<HugeRegion> MapTouched(size_t bytes) {
+Result<HugeRegion> MapTouched(size_t bytes, size_t threads,
+                              const std::function<bool(uint64_t)>& go_on) {
   if (bytes == 0) return HugeRegion();
   PENSTOCK_TRY(HugeRegion region, HugeRegion::Map(bytes));
-  region.Touch();
+  if (!region.Touch(threads, go_on)) return Cancelled("stopped while memory was made ready");
   return region;
 }
 
@@ -148,13 +149,23 @@ size_t Engine::DecoderCount() const {
 }
 
 Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
-                        io::FileSet files, const Notice& notice, const PinProgress& pinning) {
+                        io::FileSet files, const Notice& notice, const OpenProgress& progress) {
   const size_t alignment = files.Alignment();
   const size_t row_bytes = EmbedRowBytes(*catalogue_, alignment);
   const size_t ring_bytes = RoundUp(plan_.ring_bytes, alignment);
-  PENSTOCK_TRY(memory_, MapTouched(ring_bytes + plan_.cache_bytes() + row_bytes));
-  PENSTOCK_TRY(pinned_memory_, MapTouched(plan_.pinned_bytes));
-  PENSTOCK_TRY(decoded_memory_, MapTouched(plan_.decoded_ring_bytes));
+  const std::pair<HugeRegion*, size_t> parts[] = {
+      {&memory_, ring_bytes + plan_.cache_bytes() + row_bytes},
+      {&pinned_memory_, plan_.pinned_bytes},
+      {&decoded_memory_, plan_.decoded_ring_bytes}};
+  uint64_t total = 0;
+  for (const auto& [region, bytes] : parts) total += bytes;
+  uint64_t before = 0;
+  for (const auto& [region, bytes] : parts) {
+    PENSTOCK_TRY(*region, MapTouched(bytes, cores_.threads, [&](uint64_t done) {
+      return !progress || progress("memory made ready", before + done, total);
+    }));
+    before += bytes;
+  }
   const io::Region regions[] = {{memory_.data(), memory_.size()},
                                 {pinned_memory_.data(), pinned_memory_.size()}};
   const size_t region_count = plan_.pinned_bytes != 0 ? 2 : 1;
@@ -177,20 +188,23 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
   }
   stream_ = std::make_unique<WeightStream>(*pass_, config_.shape.layers, *reader_, *ring_,
                                            options.depth, decode_nodes_);
-  PENSTOCK_TRY_VOID(Pin(pinning));
+  PENSTOCK_TRY_VOID(Pin(progress));
   experts_ = std::make_unique<Experts>(*catalogue_, config_.shape, *reader_, cache,
                                        plan_.slot_bytes, plan_.slots, AheadSlots(options));
   return {};
 }
 
-Status Engine::Pin(const PinProgress& pinning) {
+Status Engine::Pin(const OpenProgress& progress) {
   uint64_t total = 0;
   for (const uint32_t extent : plan_.pinned) total += pass_->extents()[extent].extent.bytes;
-  const auto go_on = [&](uint64_t done) { return !pinning || pinning(done, total); };
+  const auto go_on = [&](uint64_t done) {
+    return !progress || progress("weights pinned", done, total);
+  };
   if (!pack_ || plan_.pinned_packed) {
     return stream_->Pin(plan_.pinned, pinned_memory_.data(), go_on);
   }
-  PENSTOCK_TRY(HugeRegion staging, MapTouched(plan_.staging_bytes));
+  PENSTOCK_TRY(HugeRegion staging,
+               MapTouched(plan_.staging_bytes, 1, [](uint64_t) { return true; }));
   return stream_->PinDecoded(plan_.pinned, pinned_memory_.data(), {staging.data(), staging.size()},
                              *decoders_, go_on);
 }
@@ -240,7 +254,7 @@ void Engine::Start(const PipelineOptions& options, const LookaheadOptions& looka
 Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_t context,
                                              const PipelineOptions& asked,
                                              const io::IoOptions& io_options, const Notice& notice,
-                                             Predictor* predictor, const PinProgress& pinning) {
+                                             Predictor* predictor, const OpenProgress& progress) {
   const PipelineOptions options = ApplyPreset(asked);
   std::unique_ptr<Engine> engine(new Engine);
   PENSTOCK_TRY(engine->kernels_, ops::ChooseKernels(options.isa, notice));
@@ -251,7 +265,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   PENSTOCK_TRY(const io::DirectMode direct, io::ParseDirectMode(io_options.direct));
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));
   PENSTOCK_TRY_VOID(engine->Plan(context, options, io_options, files));
-  PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice, pinning));
+  PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice, progress));
   engine->Start(options, {ParsePredictMode(options.predict), engine->WindowBytes(), predictor});
   return engine;
 }

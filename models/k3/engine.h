@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/arena.h"
@@ -28,8 +29,8 @@
 
 namespace penstock::k3 {
 
-// Called with the bytes of pinned weights that have been read and that will be; false stops.
-using PinProgress = std::function<bool(uint64_t done, uint64_t total)>;
+// Told how far opening is: "memory made ready" first, then "weights pinned", in bytes; false stops.
+using OpenProgress = std::function<bool(std::string_view what, uint64_t done, uint64_t total)>;
 
 // A K3 checkpoint ready to run: its catalogue, the memory plan, the reader, the resident vectors
 // and the pipeline, made in this order and destroyed in the reverse one.
@@ -37,13 +38,13 @@ class Engine : public text::TextModel {
  public:
   // `context`: positions a sequence may have. Reads the headers, checks every contract and the
   // budget, and only then allocates. `notice` gets degradations in one line each.
-  // `predictor` (borrowed) names experts in place of the built-in ones. `pinning` is told how much
-  // of the pinned weights is there, as on a slow device that takes its time; false ends it.
+  // `predictor` (borrowed) names experts in place of the built-in ones. `progress` is asked
+  // while memory and pinned weights are made ready, which may take long.
   static Result<std::unique_ptr<Engine>> Open(const std::string& directory, size_t context,
                                               const PipelineOptions& options,
                                               const io::IoOptions& io_options, const Notice& notice,
                                               Predictor* predictor = nullptr,
-                                              const PinProgress& pinning = {});
+                                              const OpenProgress& progress = {});
 
   size_t vocab_size() const override { return config_.shape.vocab; }
   size_t max_context() const override { return context_positions_; }
@@ -57,7 +58,7 @@ class Engine : public text::TextModel {
   // Tells `sink` of every choice of experts from the next step on; null ends it. It must outlive
   // the steps. Not while a step runs.
   void ObserveRoutes(RouteSink* sink) { step_context_->routes = sink; }
-  // Told of what happens from now on; null for nobody. Between steps; borrowed.
+  // Told of what happens from now on; null for nobody. Between steps; it must outlive the engine.
   void Observe(StepObserver* observer) { pipeline_->Observe(observer); }
   TracedEngine Traced() const;
 
@@ -93,8 +94,8 @@ class Engine : public text::TextModel {
   Status Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
               const io::FileSet& files);
   Status Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
-                  io::FileSet files, const Notice& notice, const PinProgress& pinning);
-  Status Pin(const PinProgress& pinning);
+                  io::FileSet files, const Notice& notice, const OpenProgress& progress);
+  Status Pin(const OpenProgress& progress);
   size_t DecoderCount() const;
   uint64_t WindowBytes() const;
   void Start(const PipelineOptions& options, const LookaheadOptions& lookahead);

@@ -1,8 +1,10 @@
 #include "models/k3/experts/routes.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +17,7 @@ namespace {
 // No model has more; a file that claims it would make tables of any size.
 constexpr uint64_t kMostLayers = 4096;
 constexpr uint64_t kMostExperts = 65536;
+constexpr uint64_t kMostInAll = uint64_t{1} << 22;  // The policies keep tables of them.
 
 std::optional<uint64_t> Number(const Json& line, const char* key, uint64_t most) {
   const auto found = line.find(key);
@@ -47,6 +50,11 @@ class Parser {
   explicit Parser(const std::string& path) : path_(path) {}
 
   Result<Routes> Read() {
+    std::error_code ignored;
+    if (std::filesystem::exists(path_, ignored) &&
+        !std::filesystem::is_regular_file(path_, ignored)) {
+      return Refused(fmt::format("{} is no regular file, expected a file of routes", path_));
+    }
     std::ifstream file(path_);
     if (!file) return Refused(fmt::format("{} cannot be opened", path_));
     for (std::string text; std::getline(file, text);) {
@@ -71,7 +79,8 @@ class Parser {
     const auto layers = Number(line, "layers", kMostLayers);
     const auto experts = Number(line, "experts", kMostExperts);
     const auto top_k = Number(line, "top_k", kMostExperts);
-    if (!layers || !experts || !top_k || *top_k == 0 || *top_k > *experts) {
+    if (!layers || !experts || !top_k || *top_k == 0 || *top_k > *experts || *layers == 0 ||
+        *layers * *experts > kMostInAll) {
       return Bad("expected numbers \"layers\", \"experts\" and \"top_k\" that go together");
     }
     RoutesHeader& header = routes_.header;

@@ -6,7 +6,8 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kSpans = 4096;  // A device; more of them in one step run together.
+constexpr uint64_t kLeastReads = 4;  // Before it can be said what is usual.
+constexpr size_t kSpans = 4096;      // A device; more of them in one step run together.
 
 uint64_t Overlap(const TimeSpan& span, uint64_t begin, uint64_t end) {
   const uint64_t from = std::max(span.begin_ns, begin);
@@ -41,8 +42,18 @@ void DeviceWatch::Observe(const io::ReadSpan& read) {
   busy.begin_ns = std::min(busy.begin_ns, std::max(read.submitted_ns, earliest));
   busy.end_ns = std::max(busy.end_ns, read.completed_ns);
   device.open = read.in_flight_bytes > 0;
-  const uint64_t ns = read.completed_ns - read.submitted_ns;
-  if (ns > slowest_.ns) slowest_ = {ns, read.device, read.tag, read.read_class};
+  const uint64_t from = std::max(read.submitted_ns, begin_ns_);
+  if (read.completed_ns <= from) return;
+  const uint64_t ns = read.completed_ns - from;
+  taken_[static_cast<size_t>(read.read_class)].Add(ns);
+  if (ns > slowest_.ns) slowest_ = {ns, read.device, read.tag, read.read_class, 0};
+}
+
+void DeviceWatch::Begin(uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  begin_ns_ = now_ns;
+  slowest_ = {};
+  taken_ = {};
 }
 
 void DeviceWatch::Begin(Device& device, const io::ReadSpan& read) {
@@ -84,6 +95,8 @@ SlowRead DeviceWatch::Take(uint64_t begin_ns, uint64_t now_ns, std::span<const u
     device.taken_ns = now_ns;
     if (device.open) device.busy.push_back({now_ns, now_ns, 0});
   }
+  const io::LatencyHistogram& taken = taken_[static_cast<size_t>(slowest_.read_class)];
+  if (taken.total() >= kLeastReads) slowest_.usual_ns = taken.Percentile(0.5);
   return std::exchange(slowest_, {});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -16,6 +17,7 @@ struct SlowRead {
   uint32_t device = 0;
   uint32_t tag = io::kNoTag;  // Its layer.
   io::ReadClass read_class = io::ReadClass::kDemanded;
+  uint64_t usual_ns = 0;  // Half of the reads of its class took at most this; 0: too few to tell.
 };
 
 // When the devices had reads in flight, put together from the reads that completed. A device that
@@ -30,11 +32,14 @@ class DeviceWatch {
 
   void Observe(const io::ReadSpan& read);
 
+  // A step begins: what reads took before it is not told.
+  void Begin(uint64_t now_ns);
+
   // Appends the times up to `now_ns` with reads submitted, and with reads asked for before any was.
   // The lists of several devices follow each other. `busy_ns[i]`: how long device i is known to have
   // been busy since `begin_ns` (DeviceStats::busy_ns); what no completed read accounts for was of
   // reads that are still in flight.
-  // Gives the slowest read since the last Take.
+  // Gives the read that took longest since Begin, from its submission or from there on.
   SlowRead Take(uint64_t begin_ns, uint64_t now_ns, std::span<const uint64_t> busy_ns,
                 std::vector<TimeSpan>* reading, std::vector<TimeSpan>* asked);
 
@@ -50,7 +55,9 @@ class DeviceWatch {
 
   std::mutex mutex_;
   std::vector<Device> devices_;
+  uint64_t begin_ns_ = 0;
   SlowRead slowest_;
+  std::array<io::LatencyHistogram, 3> taken_;  // By class, of all devices.
 };
 
 }  // namespace penstock::k3

@@ -41,6 +41,13 @@ const io::DeviceStats* Figures::busiest() const {
   return found == devices.end() ? nullptr : &*found;
 }
 
+const io::DeviceStats* Figures::fullest() const {
+  const auto found = std::max_element(
+      devices.begin(), devices.end(),
+      [](const io::DeviceStats& a, const io::DeviceStats& b) { return a.full_ns < b.full_ns; });
+  return found == devices.end() ? nullptr : &*found;
+}
+
 double Figures::overlap() const {
   if (wall_ns == 0) return 0;
   const io::DeviceStats* device = busiest();

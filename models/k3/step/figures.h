@@ -43,6 +43,8 @@ struct Figures {
   uint64_t compute_busy_ns() const;
   // The device that had reads in flight for longest; null without one.
   const io::DeviceStats* busiest() const;
+  // The one that had all that its window allows for longest.
+  const io::DeviceStats* fullest() const;
   // The larger of device busy and compute busy, over the wall: 1 when the busier of the two never
   // waited for the other. 0 before the first step.
   double overlap() const;

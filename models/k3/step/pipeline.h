@@ -82,11 +82,12 @@ class Pipeline {
   void PredictAlways(bool always) { lookahead_.Always(always); }
 
   const StepStats& last_step() const { return stats_; }
-  // The experts of each layer in the last step that ended well.
+  // The experts of each layer in the last step; of a failed one those it came to.
   std::span<const Route> last_routes() const { return routes_; }
   std::vector<LayerPrediction> prediction_stats() const { return lookahead_.stats(); }
   std::string Dot(bool times) const { return graph_.picture().Dot(times); }
-  // Told of every body and of every read; null for nobody. Between steps. Borrowed.
+  // Told of every body and of every read; null for nobody. Between steps; the weights side runs on
+  // then, so that the observer must outlive the pipeline.
   void Observe(StepObserver* observer) {
     observer_.store(observer);
     graph_.Observe(observer);

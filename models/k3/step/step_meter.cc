@@ -50,6 +50,7 @@ StepMeter::Counts StepMeter::Now() const {
 
 void StepMeter::Begin() {
   begin_ = Now();
+  watch_.Begin(begin_.ns);
   if (picture_ == nullptr) return;
   for (graph::NodeFacts& node : picture_->nodes()) node.longest_ns.store(0);
 }

@@ -13,7 +13,7 @@ namespace penstock::k3 {
 namespace {
 
 constexpr size_t kEvents = size_t{1} << 18;  // A thread; memory only where they are written.
-constexpr size_t kOtherThreads = 16;         // Of the reader, and the one that waits for steps.
+constexpr size_t kOtherThreads = 80;         // Of the reader, and the one that waits for steps.
 constexpr uint64_t kMillisecond = 1'000'000;
 
 // A whole number and nothing behind it.

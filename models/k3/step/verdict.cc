@@ -1,6 +1,7 @@
 #include "models/k3/step/verdict.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -50,8 +51,9 @@ struct Case {
   }
 };
 
-// The time that the bodies of a node took one at a time.
+// The time that the bodies of a node took one at a time. Nothing waits for predictions.
 uint64_t AloneNs(const NodeUse& node) {
+  if (node.name == "predict") return 0;
   if (node.serial) return node.busy_ns;
   if (node.messages < 2) return 0;
   const uint64_t others = (node.busy_ns - node.longest_ns) / (node.messages - 1);
@@ -65,11 +67,14 @@ const NodeUse* SlowestNode(const Figures& figures) {
   return found == figures.nodes.end() ? nullptr : &*found;
 }
 
-const NodeUse* BusiestNode(const Figures& figures) {
-  const auto found =
-      std::max_element(figures.nodes.begin(), figures.nodes.end(),
-                       [](const auto& a, const auto& b) { return a.busy_ns < b.busy_ns; });
-  return found == figures.nodes.end() ? nullptr : &*found;
+// Of those that do arithmetic, or of the others.
+const NodeUse* BusiestNode(const Figures& figures, bool arithmetic) {
+  const NodeUse* busiest = nullptr;
+  for (const NodeUse& node : figures.nodes) {
+    if (node.arithmetic != arithmetic) continue;
+    if (busiest == nullptr || node.busy_ns > busiest->busy_ns) busiest = &node;
+  }
+  return busiest;
 }
 
 Verdict OfNode(const Case& c, const NodeUse& node) {
@@ -82,29 +87,30 @@ Verdict OfNode(const Case& c, const NodeUse& node) {
 }
 
 Verdict OfFullDevice(const Case& c, const io::DeviceStats& device) {
-  return {
-      Bound::kDevice,
-      fmt::format("device-bound: the queue of {} held at least {} (W) for {} of the {}; it gave "
-                  "{}, while {}",
-                  device.name, DescribeSize(device.window_bytes), Percent(c.Full(device)), c.what,
-                  Rate(device.device_bytes, c.f.wall_ns), c.Bodies()),
-      "fewer bytes: a pack of the trunk (--pack), more of it pinned (--memory), a larger "
-      "--expert-cache; or a faster device"};
+  return {Bound::kDevice,
+          fmt::format(
+              "device-bound: the queue of {} held all that W = {} allows for {} of the {}; it gave "
+              "{}, while {}",
+              device.name, DescribeSize(device.window_bytes), Percent(c.Full(device)), c.what,
+              Rate(device.device_bytes, c.f.wall_ns), c.Bodies()),
+          "fewer bytes: a pack of the trunk (--pack), more of it pinned (--memory), a larger "
+          "--expert-cache; or a faster device"};
 }
 
 Verdict OfBusyDevice(const Case& c, const io::DeviceStats& device) {
-  return {Bound::kDevice,
-          fmt::format(
-              "device-bound: {} had reads in flight for {} of the {}, at least {} (W) for {}; "
-              "it gave {}, while {}",
-              device.name, Percent(c.Reading(device)), c.what, DescribeSize(device.window_bytes),
-              Percent(c.Full(device)), Rate(device.device_bytes, c.f.wall_ns), c.Bodies()),
-          "a deeper read-ahead (--ring, --depth) if the device can do more; else fewer bytes "
-          "(--pack, --memory)"};
+  return {
+      Bound::kDevice,
+      fmt::format(
+          "device-bound: {} had reads in flight for {} of the {}, all that W = {} allows for {}; "
+          "it gave {}, while {}",
+          device.name, Percent(c.Reading(device)), c.what, DescribeSize(device.window_bytes),
+          Percent(c.Full(device)), Rate(device.device_bytes, c.f.wall_ns), c.Bodies()),
+      "a deeper read-ahead (--ring, --depth) if the device can do more; else fewer bytes "
+      "(--pack, --memory)"};
 }
 
 Verdict OfCompute(const Case& c) {
-  const NodeUse* node = BusiestNode(c.f);
+  const NodeUse* node = BusiestNode(c.f, true);
   std::string most;
   if (node != nullptr && c.f.body_ns != 0) {
     most = fmt::format("; most of it in {}, {}", node->name,
@@ -123,17 +129,10 @@ Verdict OfDecode(const Case& c) {
           "more cores (-t, --cpus-decode), --pin-format raw, or no pack where the device is fast"};
 }
 
-// The time of most reads of the class that the slowest one belongs to.
-uint64_t UsualNs(const Figures& figures) {
-  if (figures.slowest.device >= figures.devices.size()) return 0;
-  const io::DeviceStats& device = figures.devices[figures.slowest.device];
-  return device.latency[static_cast<size_t>(figures.slowest.read_class)].Percentile(0.5);
-}
-
 bool IsDelayed(const Figures& figures) {
   const uint64_t waited = figures.of(Cause::kDevice) + figures.of(Cause::kExpertWait);
   return 2 * waited >= figures.wall_ns && 2 * figures.slowest_ns >= waited &&
-         figures.slowest.ns >= 4 * UsualNs(figures);
+         figures.slowest.usual_ns > 0 && figures.slowest.ns >= 4 * figures.slowest.usual_ns;
 }
 
 Verdict OfDelay(const Case& c) {
@@ -147,9 +146,9 @@ Verdict OfDelay(const Case& c) {
           fmt::format("latency of {}: a {} read{} took {} from submission to completion (half of "
                       "them at most {}); waits for reads took {} of the {}",
                       device, kClasses[static_cast<size_t>(slow.read_class)], layer,
-                      Milliseconds(slow.ns), Milliseconds(UsualNs(c.f)),
+                      Milliseconds(slow.ns), Milliseconds(slow.usual_ns),
                       Percent(c.Of(Cause::kDevice) + c.Of(Cause::kExpertWait)), c.what),
-          "look at the device (penstock doctor, other users of it, --fault of this run); a larger "
+          "look at the device (other users of it, its temperature, --fault of this run); a larger "
           "--ring hides single slow reads"};
 }
 
@@ -158,7 +157,7 @@ Verdict OfReadAhead(const Case& c) {
   const std::string held =
       device == nullptr
           ? std::string("its queue is not known")
-          : fmt::format("the queue of {} held at least {} (W) for {} only", device->name,
+          : fmt::format("the queue of {} held all that W = {} allows for {} only", device->name,
                         DescribeSize(device->window_bytes), Percent(c.Full(*device)));
   return {
       Bound::kReadAhead,
@@ -212,21 +211,31 @@ Verdict OfSubmit(const Case& c) {
 }
 
 Verdict OfGraph(const Case& c) {
-  const NodeUse* node = BusiestNode(c.f);
+  const NodeUse* node = BusiestNode(c.f, false);
   const std::string most =
       node == nullptr ? std::string()
                       : fmt::format("; the busiest node is {}, {} in {} messages", node->name,
                                     Milliseconds(node->busy_ns), node->messages);
-  return {Bound::kGraph,
-          fmt::format("graph: no arithmetic ran for {} of the {} though nothing had to be read: "
-                      "messages were handed over{}",
-                      Percent(c.Of(Cause::kGraph) + c.Of(Cause::kOther)), c.what, most),
-          "fewer and longer messages (a larger --extent), no more threads than CPUs"};
+  return {
+      Bound::kGraph,
+      fmt::format("graph: no arithmetic ran for {} of the {} though none of it waited for weights: "
+                  "messages were handed over{}",
+                  Percent(c.Of(Cause::kGraph) + c.Of(Cause::kOther)), c.what, most),
+      "fewer and longer messages (a larger --extent), no more threads than CPUs"};
 }
 
+// Where neither side is busy all the time, what was waited for is what can be gained: unless it is
+// little, the largest part of it is named, else the larger part of the work.
 Verdict OfLargestCause(const Case& c) {
-  const auto largest = std::max_element(c.f.causes.begin(), c.f.causes.end());
-  switch (static_cast<Cause>(largest - c.f.causes.begin())) {
+  const uint64_t all = std::accumulate(c.f.causes.begin(), c.f.causes.end(), uint64_t{0});
+  const bool worked = all - std::min(all, c.f.compute_busy_ns()) <= all / 4;
+  Cause largest = worked ? Cause::kCompute : Cause::kDevice;
+  for (size_t i = 0; i < c.f.causes.size(); ++i) {
+    const auto cause = static_cast<Cause>(i);
+    const bool works = cause == Cause::kCompute || cause == Cause::kDecode;
+    if (works == worked && c.f.of(cause) > c.f.of(largest)) largest = cause;
+  }
+  switch (largest) {
     case Cause::kDevice:
       return OfReadAhead(c);
     case Cause::kSubmit:
@@ -261,11 +270,12 @@ Verdict Judge(const Figures& figures, std::string_view what) {
   if (figures.wall_ns == 0) return {Bound::kNothing, "no step was run", ""};
   const Case c{figures, std::string(what)};
   const io::DeviceStats* device = figures.busiest();
-  const double full = device == nullptr ? 0 : c.Full(*device);
+  const io::DeviceStats* fullest = figures.fullest();
+  const double full = fullest == nullptr ? 0 : c.Full(*fullest);
   const NodeUse* node = SlowestNode(figures);
   const double alone = node == nullptr ? 0 : Share(AloneNs(*node), figures.wall_ns);
   if (alone >= kHalf && alone > full) return OfNode(c, *node);
-  if (full >= kMost) return OfFullDevice(c, *device);
+  if (full >= kMost) return OfFullDevice(c, *fullest);
   if (c.Busy() >= kMost) {
     return c.Of(Cause::kDecode) > c.Of(Cause::kCompute) ? OfDecode(c) : OfCompute(c);
   }

@@ -101,7 +101,10 @@ void WeightStream::NoteStop(Bound bound) {
 }
 
 bool WeightStream::MayAdmit(uint32_t extent) {
-  if (paused_.load() || step_ > allowed_step_.load()) return false;
+  if (paused_.load() || step_ > allowed_step_.load()) {
+    stop_times_.Close(NowNs(Clock::kWall));  // It is not the ring or the depth that stops it.
+    return false;
+  }
   if (outstanding_[extent].load(std::memory_order_acquire)) return false;
   const size_t layer = pass_.ProductOf(pass_.extents()[extent]).layer;
   if (depth_ != 0 && step_ * (layers_ + 1) + layer >= reached_.load() + depth_) {

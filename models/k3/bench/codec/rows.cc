@@ -4,16 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/bench/cells.h"
 namespace penstock::k3 {
-namespace {
-
-std::string Factor(const std::optional<double>& value) {
-  return value ? fmt::format("{:.2f}", *value) : "-";
-}
-
-Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-}  // namespace
 
 std::string CodecTable(std::span<const CodecRow> rows) {
   size_t width = 5;

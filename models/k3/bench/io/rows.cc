@@ -4,17 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/bench/cells.h"
 #include "runtime/machine/facts.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
-
-std::string Factor(const std::optional<double>& value) {
-  return value ? fmt::format("{:.3f}", *value) : "-";
-}
-
-Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 std::string DemandedLines(const IoReport& report) {
   const io::DemandLatency& demanded = *report.demanded;
@@ -71,8 +66,8 @@ std::string IoTable(const IoReport& report) {
     for (const IoRow& row : report.rows) {
       out += fmt::format("{:<{}}  {:>6.2f} {:>6.2f} {:>5.1f}%  {:>8.4f}  {:>6} {:>6}  {}\n",
                          row.arm, width, row.gbps_best, row.gbps_median, 100 * row.spread,
-                         row.cpu_seconds_per_gb, Factor(row.fio_best_ratio),
-                         Factor(row.fio_median_ratio), row.how);
+                         row.cpu_seconds_per_gb, Factor(row.fio_best_ratio, 3),
+                         Factor(row.fio_median_ratio, 3), row.how);
     }
     if (report.kernel_bytes_ratio) {
       out += fmt::format("the kernel counted {:.3f} of the bytes that were asked for\n",

@@ -2,16 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/bench/cells.h"
 namespace penstock::k3 {
-namespace {
-
-std::string Factor(const std::optional<double>& value) {
-  return value ? fmt::format("{:.2f}", *value) : "-";
-}
-
-Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-}  // namespace
 
 std::string KernelTable(const KernelReport& report) {
   constexpr const char* kHead =

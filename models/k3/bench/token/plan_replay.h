@@ -73,7 +73,7 @@ class PlanReplay {
   std::condition_variable changed_;
   std::vector<BufferRef> held_;  // [extents] arrived and not used.
   std::vector<bool> here_;       // [extents]
-  std::vector<bool> pinned_;      // [extents]
+  std::vector<bool> pinned_;     // [extents]
   std::vector<bool> waits_;      // [extents] used after the experts of its layer only.
   uint64_t admitted_ = 0;        // Extents, over all passes,
   uint64_t used_ = 0;            // and how many of them were used.

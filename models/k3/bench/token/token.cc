@@ -9,6 +9,8 @@
 
 #include "io/engines/decorators/pace.h"
 #include "models/k3/bench/token/plan_replay.h"
+#include "models/k3/bench/token/predicting.h"
+#include "models/k3/bench/token/stepper.h"
 #include "models/k3/engine.h"
 #include "runtime/measure/measure.h"
 #include "runtime/measure/statistics.h"
@@ -42,30 +44,9 @@ Result<std::vector<double>> ParseBalance(const std::string& text) {
   return out;
 }
 
-// Steps from an empty state with ids that are always the same.
-class Stepper {
- public:
-  explicit Stepper(Engine& engine) : engine_(engine) {}
-
-  Status Step() {
-    if (!state_) state_ = engine_.EmptyState();
-    // Far apart and never the same within a sample.
-    const auto id =
-        static_cast<text::TokenId>(state_->position() * 7919 % engine_.config().shape.vocab);
-    PENSTOCK_TRY(text::StepResult result, engine_.Step(state_, std::span(&id, 1)));
-    state_ = std::move(result.after.back());
-    return {};
-  }
-  void Restart() { state_.reset(); }
-
- private:
-  Engine& engine_;
-  text::StateRef state_;
-};
-
 // The value that with 95 % probability the median is not below: an order statistic, which holds for
 // any distribution (binomial, one-sided).
-double LowerBoundOfMedian(std::vector<double> samples) {
+std::optional<double> LowerBoundOfMedian(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const auto n = static_cast<double>(samples.size());
   double tail = 0;
@@ -76,7 +57,8 @@ double LowerBoundOfMedian(std::vector<double> samples) {
     term *= (n - static_cast<double>(rank)) / static_cast<double>(rank + 1);
     ++rank;
   }
-  return samples[rank == 0 ? 0 : rank - 1];
+  if (rank == 0) return std::nullopt;  // Too few samples for any.
+  return samples[rank - 1];
 }
 
 class Bench {
@@ -89,8 +71,8 @@ class Bench {
     PENSTOCK_TRY(const io::Pace pace, io::ParsePace(io_options.pace));
     const bool memory = io_options.ioengine == "memory";
     if (memory && pace.bytes_per_second == 0) io_options.pace = kAnyPace;
-    PENSTOCK_TRY(engine_, Engine::Open(options_.model, options_.steps + 2, pipeline, io_options,
-                                       hooks_.notice));
+    PENSTOCK_TRY(engine_,
+                 OpenForBench(options_.model, options_.steps + 2, pipeline, io_options, hooks_));
     stepper_.emplace(*engine_);
     PENSTOCK_TRY_VOID(Learn(memory));
     if (memory) AddArm("compute", 0, [this] { return stepper_->Step(); });
@@ -254,6 +236,7 @@ class Bench {
 Result<TokenResult> BenchToken(const TokenBenchOptions& options, const PipelineOptions& pipeline,
                                const io::IoOptions& io_options, const BenchHooks& hooks) {
   if (options.model.empty()) return Refused("expected a checkpoint's directory: -m DIR");
+  if (!options.predicting.empty()) return BenchPredicting(options, pipeline, io_options, hooks);
   return Bench(options, hooks).Run(pipeline, io_options);
 }
 

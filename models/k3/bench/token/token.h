@@ -18,6 +18,7 @@ struct TokenBenchOptions {
   uint64_t repetitions = 9;
   uint64_t steps = 2;
   std::string balance = "1,3,0.333";
+  std::string predicting;
 
   template <class Self, class V>
   static void Visit(Self& c, V&& v) {
@@ -28,6 +29,9 @@ struct TokenBenchOptions {
     v("balance", c.balance,
       "With --ioengine memory and no --pace: paces at which the device needs so many times as long "
       "as the arithmetic.");
+    v("predicting", c.predicting,
+      "Compare modes of --predict instead, as \"off,auto\": an engine each, so as many times the "
+      "memory.");
   }
 };
 
@@ -46,13 +50,15 @@ struct TokenRow {
   // The step over the replay of its reads, pair by pair: median and lower 95 % bound of it.
   std::optional<double> replay_ratio;
   std::optional<double> replay_ratio_low;
+  // With --predicting, over the first mode: time, pair by pair, and bytes from the device.
+  std::optional<double> x_first;
+  std::optional<double> bytes_x_first;
 };
 
 struct TokenResult {
   std::vector<TokenRow> rows;
-  std::string engine;     // Engine::Describe.
-  double cpu_lost = 0;    // The share of a CPU that neighbours took meanwhile.
-  uint64_t messages = 0;  // Of the graph, in a step.
+  std::string engine;   // Engine::Describe.
+  double cpu_lost = 0;  // The share of a CPU that neighbours took meanwhile.
 };
 
 // Whole steps of a checkpoint, as configured, beside what bounds them, in rotation:
@@ -65,6 +71,9 @@ struct TokenResult {
 // arithmetic takes, so that its time is known and overlap can be told from bandwidth. Other engines
 // have no "compute". A sample starts from an empty state with the same ids, and its first step is
 // not timed. kRefused: as Engine::Open; a model that is not given.
+//
+// With --predicting the arms are modes of --predict, "predict off" and so on, on sequences of the
+// same random ids that go on from round to round: gates and caches keep what they learned.
 Result<TokenResult> BenchToken(const TokenBenchOptions& options, const PipelineOptions& pipeline,
                                const io::IoOptions& io_options, const BenchHooks& hooks);
 

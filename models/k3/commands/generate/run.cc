@@ -8,6 +8,7 @@
 #include "models/k3/commands/version.h"
 #include "runtime/machine/facts.h"
 #include "runtime/process/process.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
@@ -69,15 +70,19 @@ Status Run::ReadInputs() {
 
 Status Run::OpenEngine() {
   const Notice notice = console_.notice();
-  bool shown = false;
-  auto engine = Engine::Open(settings_.run.model, context_, settings_.pipeline, settings_.io,
-                             notice, nullptr, [&](uint64_t done, uint64_t total) {
-                               if (!shown) console_.StartProgress("pinned MiB", total / kMiB);
-                               shown = true;
-                               console_.Advance(done / kMiB, "");
-                               return !cancellation_.requested();
-                             });
-  if (shown) console_.EndProgress();
+  std::string shown;
+  auto engine =
+      Engine::Open(settings_.run.model, context_, settings_.pipeline, settings_.io, notice, nullptr,
+                   [&](std::string_view what, uint64_t done, uint64_t total) {
+                     if (shown != what) {
+                       console_.EndProgress();
+                       shown = what;
+                       console_.StartProgress("MiB of " + shown, total / kMiB);
+                     }
+                     console_.Advance(done / kMiB, "");
+                     return !cancellation_.requested();
+                   });
+  if (!shown.empty()) console_.EndProgress();
   PENSTOCK_TRY(engine_, std::move(engine));
   cancellation_.Attach(engine_.get());
   if (!settings_.run.trace.empty()) {

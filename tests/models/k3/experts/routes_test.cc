@@ -40,13 +40,26 @@ TEST(Routes, WhatIsWrittenIsRead) {
   EXPECT_EQ(routes->routes[2].n, 1u);
 }
 
+TEST(Routes, OnlyRegularFilesAreRead) {
+  for (const char* path : {"/dev/zero", "/tmp"}) {
+    const auto routes = ReadRoutes(path);
+    ASSERT_FALSE(routes) << path;
+    EXPECT_EQ(ExitCode(routes.error()), 2);
+  }
+}
+
 TEST(Routes, LinesThatTheHeaderDoesNotAllowAreRefused) {
   const std::string good = R"({"n":0,"layer":1,"chosen":[1,2],"next":[]})";
   ASSERT_TRUE(Parsed(kHeader + good).has_value());
   for (const std::string& bad :
-       {std::string(), std::string("x"), std::string("[]"), good,
+       {std::string(),
+        std::string("x"),
+        std::string("[]"),
+        good,
         std::string(R"({"schema":"penstock.event.v1","layers":4,"experts":8,"top_k":2})"),
         std::string(R"({"schema":"penstock.routes.v1","layers":4,"experts":8,"top_k":9})"),
+        std::string(R"({"schema":"penstock.routes.v1","layers":0,"experts":8,"top_k":2})"),
+        std::string(R"({"schema":"penstock.routes.v1","layers":4096,"experts":65536,"top_k":2})"),
         std::string(R"({"schema":"penstock.routes.v1","layers":-4,"experts":8,"top_k":2})"),
         std::string(R"({"schema":"penstock.routes.v1","layers":4e9,"experts":8,"top_k":2})"),
         kHeader + R"({"n":0,"layer":4,"chosen":[1],"next":[]})",
@@ -56,7 +69,8 @@ TEST(Routes, LinesThatTheHeaderDoesNotAllowAreRefused) {
         kHeader + R"({"n":0,"layer":1,"chosen":[1,2,3],"next":[]})",
         kHeader + R"({"n":0,"layer":1,"chosen":[],"next":[]})",
         kHeader + R"({"n":0,"layer":1,"chosen":[1]})",
-        kHeader + R"({"layer":1,"chosen":[1],"next":[]})", kHeader + good + "\n" + good,
+        kHeader + R"({"layer":1,"chosen":[1],"next":[]})",
+        kHeader + good + "\n" + good,
         kHeader + "\n"}) {
     const auto routes = Parsed(bad);
     ASSERT_FALSE(routes.has_value()) << bad;

@@ -135,5 +135,21 @@ TEST(DeviceWatch, RandomReadsGiveTheUnionOfTheirTimes) {
   }
 }
 
+TEST(DeviceWatch, TheSlowestReadIsOneOfTheStep) {
+  DeviceWatch watch;
+  watch.Reset(1);
+  watch.Observe(Read(5, 10, 900, 0));  // Before the step.
+  watch.Begin(1000);
+  watch.Observe(Read(5, 20, 1100, 0));  // Of it, as far as it lies in it.
+  EXPECT_EQ(Take(watch, 1000, 2000).slowest.ns, 100u);
+  watch.Begin(2000);
+  EXPECT_EQ(Take(watch, 2000, 3000).slowest.ns, 0u);
+  watch.Begin(3000);
+  for (uint64_t i = 0; i < 5; ++i) watch.Observe(Read(3000, 3000, 3010 + i, 0));
+  const SlowRead slowest = Take(watch, 3000, 4000).slowest;
+  EXPECT_EQ(slowest.ns, 14u);
+  EXPECT_GT(slowest.usual_ns, 0u);
+}
+
 }  // namespace
 }  // namespace penstock::k3

@@ -114,7 +114,10 @@ TEST(Verdict, ASlowReadIsNamedWithItsLayer) {
   made.Set(Cause::kDevice, 80);
   made.Set(Cause::kCompute, 20);
   made.devices[0].busy_ns = kWall / 100 * 95;
-  made.slowest = {.ns = kWall / 100 * 60, .tag = 17, .read_class = io::ReadClass::kTrunk};
+  made.slowest = {.ns = kWall / 100 * 60,
+                  .tag = 17,
+                  .read_class = io::ReadClass::kTrunk,
+                  .usual_ns = 1'218'000};
   made.slowest_ns = made.slowest.ns;
   const Verdict verdict = Judge(made, "step");
   EXPECT_EQ(verdict.bound, Bound::kDeviceDelay);
@@ -126,6 +129,32 @@ TEST(Verdict, ASlowReadIsNamedWithItsLayer) {
   made.slowest_ns = kWall / 100 * 60;
   made.slowest.ns = 3 * 1'218'000;  // No more than others take.
   EXPECT_EQ(Judge(made, "step").bound, Bound::kDevice);
+}
+
+TEST(Verdict, WaitingInManyPartsIsStillWaiting) {
+  Made made;
+  made.Set(Cause::kCompute, 35);
+  made.Set(Cause::kDevice, 33);
+  made.Set(Cause::kExpertWait, 32);
+  EXPECT_EQ(Judge(made, "step").bound, Bound::kReadAhead);
+  made.Set(Cause::kDevice, 31);
+  made.Set(Cause::kExpertWait, 34);
+  EXPECT_EQ(Judge(made, "step").bound, Bound::kExperts);
+  // Bodies ran most of the time, and yet a third of it could be gained.
+  made.Set(Cause::kDevice, 0);
+  made.Set(Cause::kCompute, 62);
+  made.Set(Cause::kExpertWait, 38);
+  EXPECT_EQ(Judge(made, "step").bound, Bound::kExperts);
+  made.Set(Cause::kCompute, 80);
+  made.Set(Cause::kExpertWait, 20);
+  EXPECT_EQ(Judge(made, "step").bound, Bound::kCompute);
+}
+
+TEST(Verdict, NothingWaitsForThePredictNode) {
+  Made made;
+  made.Set(Cause::kCompute, 100);
+  made.nodes.push_back({.name = "predict", .serial = true, .messages = 5, .busy_ns = kWall});
+  EXPECT_EQ(Judge(made, "step").bound, Bound::kCompute);
 }
 
 TEST(Verdict, ElseTheLargestCauseBoundsIt) {
