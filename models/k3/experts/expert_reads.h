@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 
 #include "models/k3/weights/catalogue.h"
 
@@ -18,7 +17,8 @@ std::array<io::Extent, kExpertTensors> TensorsOf(const ExpertTensors& expert);
 struct ExpertReads {
   std::array<io::Extent, kExpertTensors> extents;
   size_t count = 0;
-  std::span<const io::Extent> span() const { return std::span(extents).first(count); }
+  const io::Extent* begin() const { return extents.data(); }
+  const io::Extent* end() const { return begin() + count; }
 };
 ExpertReads ReadsOf(const ExpertTensors& expert);
 

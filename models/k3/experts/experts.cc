@@ -86,7 +86,7 @@ size_t Experts::SlotBytes(const Catalogue& catalogue, const Shape& shape,
     if (!shape.IsMoe(layer)) continue;
     for (size_t expert = 0; expert < shape.experts; ++expert) {
       size_t bytes = 0;
-      for (const io::Extent& read : ReadsOf(catalogue.expert(layer, expert)).span()) {
+      for (const io::Extent& read : ReadsOf(catalogue.expert(layer, expert))) {
         bytes += RoundUp(rounded(read), alignment);
       }
       most = std::max(most, bytes);

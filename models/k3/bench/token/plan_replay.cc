@@ -4,27 +4,10 @@
 #include <utility>
 
 #include "models/k3/experts/expert_reads.h"
+#include "models/k3/experts/experts.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
-namespace {
-
-uint64_t ExpertBytes(const Catalogue& catalogue, const Shape& shape, const io::Reader& reader) {
-  uint64_t most = 0;
-  for (size_t layer = 0; layer < shape.layers; ++layer) {
-    if (!shape.IsMoe(layer)) continue;
-    for (size_t expert = 0; expert < shape.experts; ++expert) {
-      uint64_t bytes = 0;
-      for (const io::Extent& read : ReadsOf(catalogue.expert(layer, expert)).span()) {
-        bytes += RoundUp(reader.BufferBytes(read), reader.Alignment());
-      }
-      most = std::max(most, bytes);
-    }
-  }
-  return most;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<PlanReplay>> PlanReplay::Create(const Pass& pass, const Catalogue& catalogue,
                                                        const Shape& shape, io::Reader& reader,
@@ -33,7 +16,10 @@ Result<std::unique_ptr<PlanReplay>> PlanReplay::Create(const Pass& pass, const C
   ring.Touch();
   HugeRegion experts;
   if (plan.experts_per_layer != 0) {
-    PENSTOCK_TRY(experts, HugeRegion::Map(ExpertBytes(catalogue, shape, reader)));
+    PENSTOCK_TRY(experts, HugeRegion::Map(Experts::SlotBytes(
+                              catalogue, shape,
+                              [&](const io::Extent& read) { return reader.BufferBytes(read); },
+                              reader.Alignment())));
     experts.Touch();
   }
   return std::unique_ptr<PlanReplay>(
@@ -74,7 +60,7 @@ void PlanReplay::MeasurePass() {
     const Product& product = pass_.products()[up];
     for (uint32_t i = 0; i < product.extents; ++i) waits_[product.first_extent + i] = true;
     const auto reads = ReadsOf(catalogue_.expert(layer, 0));
-    for (const io::Extent& read : reads.span()) step_bytes_ += plan_.experts_per_layer * read.bytes;
+    for (const io::Extent& read : reads) step_bytes_ += plan_.experts_per_layer * read.bytes;
   }
 }
 
@@ -142,7 +128,7 @@ void PlanReplay::DemandExperts(size_t layer, std::unique_lock<std::mutex>& lock)
     // A step through all of them that meets each before any comes again.
     const size_t expert =
         (drawn_ + i * (shape_.experts / plan_.experts_per_layer)) % shape_.experts;
-    for (const io::Extent& read : ReadsOf(catalogue_.expert(layer, expert)).span()) {
+    for (const io::Extent& read : ReadsOf(catalogue_.expert(layer, expert))) {
       reads.push_back(read);
     }
   }

@@ -129,7 +129,9 @@ TEST(StepTrace, ShowsTheChosenStepsOnTheirLanes) {
 }
 
 TEST(StepTrace, ShowsTheReadsOfTheDevicesAndTheirCounters) {
-  const Lanes lanes(TraceOf({}, {0, 3}, 4));
+  PipelineOptions options;
+  options.predict = "off";
+  const Lanes lanes(TraceOf(options, {0, 3}, 4));
   std::set<std::string> kinds;
   size_t reads = 0;
   for (const auto& [lane, spans] : lanes.spans) {

@@ -36,7 +36,7 @@ TEST(PlanReplay, EveryStepReadsThePassAndTheExpertsOfEachLayer) {
   uint64_t trunk = 0;
   for (const PassExtent& extent : model.pass->extents()) trunk += extent.extent.bytes;
   uint64_t expert = 0;
-  for (const io::Extent& read : ReadsOf(model.catalogue->expert(1, 0)).span()) expert += read.bytes;
+  for (const io::Extent& read : ReadsOf(model.catalogue->expert(1, 0))) expert += read.bytes;
   for (const uint64_t ring : {LargestExtent(model), uint64_t{1} << 20, uint64_t{64} << 20}) {
     for (const uint64_t experts : {0, 1, 3}) {
       const ReplayPlan plan{.pinned = {}, .ring_bytes = ring, .experts_per_layer = experts};
