@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <optional>
 #include <system_error>
 
@@ -49,15 +50,8 @@ class Parser {
  public:
   explicit Parser(const std::string& path) : path_(path) {}
 
-  Result<Routes> Read() {
-    std::error_code ignored;
-    if (std::filesystem::exists(path_, ignored) &&
-        !std::filesystem::is_regular_file(path_, ignored)) {
-      return Refused(fmt::format("{} is no regular file, expected a file of routes", path_));
-    }
-    std::ifstream file(path_);
-    if (!file) return Refused(fmt::format("{} cannot be opened", path_));
-    for (std::string text; std::getline(file, text);) {
+  Result<Routes> Read(std::istream& lines) {
+    for (std::string text; std::getline(lines, text);) {
       ++line_;
       const Json line = Json::parse(text, nullptr, false);
       if (!line.is_object()) return Bad("expected a JSON object");
@@ -147,6 +141,18 @@ std::string RoutesLine(uint64_t n, uint32_t layer, std::span<const uint32_t> cho
                      fmt::join(chosen, ","), fmt::join(next, ","));
 }
 
-Result<Routes> ReadRoutes(const std::string& path) { return Parser(path).Read(); }
+Result<Routes> ReadRoutes(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    return Refused(fmt::format("{} is no regular file, expected a file of routes", path));
+  }
+  std::ifstream file(path);
+  if (!file) return Refused(fmt::format("{} cannot be opened", path));
+  return ParseRoutes(file, path);
+}
+
+Result<Routes> ParseRoutes(std::istream& lines, const std::string& path) {
+  return Parser(path).Read(lines);
+}
 
 }  // namespace penstock::k3

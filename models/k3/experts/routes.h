@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,5 +45,7 @@ std::string RoutesLine(uint64_t n, uint32_t layer, std::span<const uint32_t> cho
 // Refused, with file and line, when a line is not what its header allows: a foreign schema, a layer,
 // an expert or a number of them beyond the header's, an expert twice, steps or layers that go back.
 Result<Routes> ReadRoutes(const std::string& path);
+// The same of what has been opened; `path` is for messages.
+Result<Routes> ParseRoutes(std::istream& lines, const std::string& path);
 
 }  // namespace penstock::k3

@@ -16,10 +16,13 @@ Result<std::unique_ptr<PlanReplay>> PlanReplay::Create(const Pass& pass, const C
   ring.Touch();
   HugeRegion experts;
   if (plan.experts_per_layer != 0) {
-    PENSTOCK_TRY(experts, HugeRegion::Map(Experts::SlotBytes(
-                              catalogue, shape,
-                              [&](const io::Extent& read) { return reader.BufferBytes(read); },
-                              reader.Alignment())));
+    PENSTOCK_TRY(experts,
+                 HugeRegion::Map(plan.experts_per_layer * Experts::SlotBytes(
+                                                              catalogue, shape,
+                                                              [&](const io::Extent& read) {
+                                                                return reader.BufferBytes(read);
+                                                              },
+                                                              reader.Alignment())));
     experts.Touch();
   }
   return std::unique_ptr<PlanReplay>(
@@ -136,11 +139,12 @@ void PlanReplay::DemandExperts(size_t layer, std::unique_lock<std::mutex>& lock)
   experts_left_ += reads.size();
   in_flight_ += reads.size();
   lock.unlock();
+  std::byte* place = expert_memory_.data();
   for (const io::Extent& read : reads) {
-    // They are not looked at: all of them may go to the same place.
-    reader_.Read(read, MutableBuffer(expert_memory_.data(), reader_.BufferBytes(read), nullptr),
-                 io::ReadClass::kDemanded,
+    const size_t bytes = reader_.BufferBytes(read);
+    reader_.Read(read, MutableBuffer(place, bytes, nullptr), io::ReadClass::kDemanded,
                  [this](const Result<BufferRef>& result) { ExpertArrived(result); });
+    place += RoundUp(bytes, reader_.Alignment());
   }
   lock.lock();
 }
