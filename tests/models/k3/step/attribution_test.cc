@@ -18,6 +18,15 @@ struct Ran {
   std::vector<float> logits;
 };
 
+// What a test makes slow must stay slower than the arithmetic, which TSan slows down most.
+#if defined(__SANITIZE_THREAD__)
+constexpr const char* kSlowDevice = "4M";
+constexpr const char* kDelayedRead = "delay=800ms@layer=";
+#else
+constexpr const char* kSlowDevice = "40M";
+constexpr const char* kDelayedRead = "delay=40ms@layer=";
+#endif
+
 // Steps of a sequence or, with `again`, the first one again and again.
 Ran RunSteps(PipelineOptions options, const io::IoOptions& io_options, size_t steps = 6,
              StepObserver* observer = nullptr, bool again = false) {
@@ -66,7 +75,7 @@ TEST(Attribution, CausesSumToTheStep) {
 }
 
 TEST(Attribution, APacedDeviceBoundsTheStep) {
-  io::IoOptions io_options = Memory("40M");
+  io::IoOptions io_options = Memory(kSlowDevice);
   io_options.bs.bytes = 4096;
   io_options.iodepth = 2;
   const Ran ran = RunSteps({}, io_options, 4);
@@ -105,7 +114,7 @@ TEST(Attribution, WithoutReadsComputingBoundsTheStep) {
 TEST(FaultAttribution, ADelayedReadIsNamedWithItsLayer) {
   for (const char* layer : {"1", "2"}) {
     io::IoOptions io_options = Memory();
-    io_options.fault = std::string("delay=40ms@layer=") + layer;
+    io_options.fault = std::string(kDelayedRead) + layer;
     const Ran ran = RunSteps({}, io_options, 2);
     const Verdict verdict = Judge(ran.run, "run");
     EXPECT_EQ(verdict.bound, Bound::kDeviceDelay) << verdict.sentence;
