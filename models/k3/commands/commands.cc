@@ -11,8 +11,8 @@
 #include "models/k3/commands/config.h"
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/pack/pack.h"
-#include "models/k3/commands/replay.h"
 #include "models/k3/commands/plan.h"
+#include "models/k3/commands/replay.h"
 #include "models/k3/commands/version.h"
 #include "runtime/options/nearest.h"
 

@@ -13,12 +13,12 @@ namespace penstock::k3 {
 // change time only, never a bit of the output. Zero and "" mean that the planner decides.
 struct PipelineOptions {
   std::string preset = "auto";  // Of plan/preset.h: values for what is not given here.
-  ByteSize memory;           // Resident bytes of the whole process; 0: what the machine can give.
-  ByteSize ring;             // Bytes of the ring that weights stream through.
-  uint64_t depth = 0;        // Layers ahead of the one being computed, itself counted; 0: no bound.
-  ByteSize expert_cache;     // Bytes of the expert cache.
+  ByteSize memory;        // Resident bytes of the whole process; 0: what the machine can give.
+  ByteSize ring;          // Bytes of the ring that weights stream through.
+  uint64_t depth = 0;     // Layers ahead of the one being computed, itself counted; 0: no bound.
+  ByteSize expert_cache;  // Bytes of the expert cache.
   std::string predict = "auto";
-  std::string pin = "auto";  // "4": four layers, "2G": as many as fit.
+  std::string pin = "auto";   // "4": four layers, "2G": as many as fit.
   ByteSize extent{8 * kMiB};  // The largest piece a tensor is read in.
   std::string pack;           // Directory of the trunk's pack; empty: the checkpoint alone.
   std::string decode = "auto";
