@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+
+#include <sys/prctl.h>
 
 #include "graph/handover.h"
 #include "runtime/cpu/subnormals.h"
@@ -10,8 +13,8 @@ namespace penstock::graph {
 
 class Arena::Pinning : public oneapi::tbb::task_scheduler_observer {
  public:
-  Pinning(oneapi::tbb::task_arena& arena, const std::vector<int>& cpus)
-      : oneapi::tbb::task_scheduler_observer(arena), mask_(MaskOf(cpus)) {
+  Pinning(oneapi::tbb::task_arena& arena, const std::vector<int>& cpus, const char* name)
+      : oneapi::tbb::task_scheduler_observer(arena), name_(name), mask_(MaskOf(cpus)) {
     Handover::Give();
     observe(true);
   }
@@ -37,6 +40,7 @@ class Arena::Pinning : public oneapi::tbb::task_scheduler_observer {
     if (pinned_for == number_) return;
     pinned_for = number_;
     workers_.fetch_add(1, std::memory_order_relaxed);
+    prctl(PR_SET_NAME, name_.c_str());
     sched_setaffinity(0, sizeof(mask_), &mask_);  // Refused only if the set was taken away.
   }
 
@@ -54,16 +58,17 @@ class Arena::Pinning : public oneapi::tbb::task_scheduler_observer {
   }
 
   const uint64_t number_ = NextNumber();  // Not the address: those are used again.
+  const std::string name_;
   const cpu_set_t mask_;
   std::atomic<size_t> workers_{0};
 };
 
-Arena::Arena(size_t threads, const std::vector<int>& cpus, size_t others)
+Arena::Arena(size_t threads, const std::vector<int>& cpus, size_t others, const char* name)
     : threads_(threads),
       limit_(oneapi::tbb::global_control::max_allowed_parallelism,
              std::max<size_t>(2, threads + others + 1)),
       arena_(static_cast<int>(threads), 0),
-      pinning_(std::make_unique<Pinning>(arena_, cpus)) {}
+      pinning_(std::make_unique<Pinning>(arena_, cpus, name)) {}
 
 Arena::~Arena() = default;
 

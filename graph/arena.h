@@ -26,8 +26,10 @@ class Arena {
  public:
   // `cpus` may be empty: the workers may run wherever the caller may. threads >= 1. `others`: workers
   // of the arenas that live at the same time; each of them must be told of all the rest, because the
-  // smallest limit of a process holds.
-  Arena(size_t threads, const std::vector<int>& cpus, size_t others = 0);
+  // smallest limit of a process holds. `name`: of its workers, at most 15 characters, as the kernel
+  // shows it (top -H, /proc).
+  Arena(size_t threads, const std::vector<int>& cpus, size_t others = 0,
+        const char* name = "penstock-worker");
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

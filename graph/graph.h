@@ -12,6 +12,7 @@
 //   Credit      a queue in front of a limiter: the only place that bounds messages
 //   Outcome     how one run ends: the first Finish or Fail wins (outcome.h)
 //   Picture     DOT from the live objects (picture.h)
+//   Observer    is told of every body, for traces (observer.h)
 //
 // Rules for bodies: never block, never enter the kernel for I/O, hold pointers to services only.
 // Rules for messages: small values that hold references; a failed one travels the same edges and
@@ -21,6 +22,7 @@
 // starve), joins of two graphs, nested parallel loops (a body inside one can steal another's work).
 
 #include "graph/arena.h"
+#include "graph/observer.h"
 #include "graph/outcome.h"
 #include "graph/picture.h"
 #include "graph/stage.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/tsan.h"
+#include "runtime/memory/tsan.h"
 
 // The packaged oneTBB is not built for ThreadSanitizer: the hand-over of a task from the thread
 // that submits it to the one that runs it is invisible, and every message would be reported. So

@@ -6,6 +6,7 @@ namespace penstock::graph {
 
 NodeFacts& Picture::Add(std::string name, std::string shape, size_t width) {
   NodeFacts& node = nodes_.emplace_back();
+  node.index = nodes_.size() - 1;
   node.name = std::move(name);
   node.shape = std::move(shape);
   node.width = width;

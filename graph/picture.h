@@ -13,9 +13,19 @@ struct NodeFacts {
   std::string name;
   std::string
       shape;  // Graphviz shape: box for work, hexagon for an async stage, ellipse for credits.
+  size_t index = 0;  // Among the nodes, in order of adding.
   size_t width = 0;  // Bodies at a time; 0 = as many as the arena has threads.
   std::atomic<uint64_t> messages{0};
-  std::atomic<uint64_t> busy_ns{0};  // In bodies; for an async stage, in starting its work.
+  std::atomic<uint64_t> busy_ns{0};     // In bodies; for an async stage, in starting its work.
+  std::atomic<uint64_t> longest_ns{0};  // Of one body; whoever takes it begins again with 0.
+
+  void Count(uint64_t ns) {
+    messages.fetch_add(1, std::memory_order_relaxed);
+    busy_ns.fetch_add(ns, std::memory_order_relaxed);
+    uint64_t longest = longest_ns.load(std::memory_order_relaxed);
+    while (ns > longest && !longest_ns.compare_exchange_weak(longest, ns)) {
+    }
+  }
 };
 
 // The nodes and edges of a graph as they were made, for DOT. Not synchronised while it is built.
@@ -28,6 +38,7 @@ class Picture {
   std::string Dot(bool times) const;
 
   const std::deque<NodeFacts>& nodes() const { return nodes_; }
+  std::deque<NodeFacts>& nodes() { return nodes_; }
 
  private:
   struct Edge {

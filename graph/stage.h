@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "graph/arena.h"
 #include "graph/handover.h"
+#include "graph/observer.h"
 #include "graph/outcome.h"
 #include "graph/picture.h"
 #include "runtime/measure/clock.h"
@@ -40,6 +42,10 @@ class Graph {
   const Picture& picture() const { return picture_; }
   Outcome& outcome() { return outcome_; }
 
+  // Told of every body from now on; null for nobody. Borrowed; set while no body runs.
+  void Observe(Observer* observer) { observer_.store(observer, std::memory_order_release); }
+  Observer* observer() const { return observer_.load(std::memory_order_acquire); }
+
   // Returns when no body runs and no async stage owes a reply. Never call it from a body.
   void WaitIdle() {
     Handover::Give();
@@ -50,13 +56,21 @@ class Graph {
  private:
   Picture picture_;
   Outcome outcome_;
+  std::atomic<Observer*> observer_{nullptr};
   std::unique_ptr<oneapi::tbb::flow::graph> flow_;
 };
 
-// Runs `work` for one message of `node`: counted, timed, and with strays turned into an Error.
-template <class Work>
-void RunBody(NodeFacts& node, Graph& graph, Work&& work) {
+// Runs `work` for one message of `node`: counted, timed, told to the observer, and with strays
+// turned into an Error.
+template <class In, class Work>
+void RunBody(NodeFacts& node, Graph& graph, const In& in, Work&& work) {
   const uint64_t start = NowNs(Clock::kWall);
+  Observer* const observer = graph.observer();
+  Subject subject;
+  if (observer != nullptr) [[unlikely]] {
+    subject = SubjectOf(in);
+    observer->Begins(node, &subject);
+  }
   try {
     work();
   } catch (const std::exception& stray) {
@@ -64,8 +78,10 @@ void RunBody(NodeFacts& node, Graph& graph, Work&& work) {
   } catch (...) {
     graph.outcome().Fail(Failed("stage " + node.name + " failed"));
   }
-  node.messages.fetch_add(1, std::memory_order_relaxed);
-  node.busy_ns.fetch_add(NowNs(Clock::kWall) - start, std::memory_order_relaxed);
+  const uint64_t end = NowNs(Clock::kWall);
+  node.Count(end - start);
+  if (observer != nullptr) [[unlikely]]
+    observer->Ended(node, subject, start, end);
   Handover::Give();  // For the next body of a serial stage, and for WaitIdle.
 }
 
@@ -100,7 +116,7 @@ class Stage {
               [body, facts = facts_, owner = &graph](const In& in,
                                                      typename Node::output_ports_type& ports) {
                 Handover::Take();  // Before anything else: the captures were written elsewhere.
-                RunBody(*facts, *owner, [&] {
+                RunBody(*facts, *owner, in, [&] {
                   Outputs out(ports);
                   body(in, out);
                 });
@@ -158,7 +174,7 @@ class AsyncStage {
               [start, facts = facts_, owner = &graph](const In& in,
                                                       typename Node::gateway_type& gateway) {
                 Handover::Take();
-                RunBody(*facts, *owner, [&] { start(in, Reply<Out>(gateway)); });
+                RunBody(*facts, *owner, in, [&] { start(in, Reply<Out>(gateway)); });
               }) {}
 
   void Put(const In& message) { node_.try_put(message); }

@@ -7,7 +7,7 @@
 //   extents ─────► Reader ──► BufferRef             one read each, in order of class
 //                    │ rounds out to the alignment, splits into blocks of --bs,
 //                    │ continues short reads
-//                  Scheduler (io/scheduler.h)       what goes to the device next: demanded at once,
+//                  Scheduler                        what goes to the device next: demanded at once,
 //                    │                              then trunk, then predicted, within W bytes
 //                  Engine (io/engines/engine.h)     how it goes: io_uring, pread or memory,
 //                                                   decorated by --fault and --pace
@@ -20,13 +20,17 @@
 //   reader->Read(extent, buffer, ReadClass::kTrunk, done)
 //
 // Read only queues. `done` runs on an I/O thread, once, with whole bytes or an error that names
-// file, offset and reason. The Scheduler is arithmetic without threads or a disk; an Engine is
-// mechanism without policy; the Reader joins them and is the only place that knows both.
+// file, offset and reason. The Scheduler (io/queue/scheduler.h) is arithmetic without threads or a
+// disk; an Engine is mechanism without policy; the Reader joins them and is the only place that
+// knows both. What each device did meanwhile, the Reader tells as DeviceStats (io/device_stats.h).
 //
 // Weights that were stored once more, losslessly coded in the order of their use, are a Pack
 // (io/pack.h): its manifest gives the extents, StripeView the chunks in the bytes that arrive.
 //
-// Not here: what the bytes mean, when they are wanted, and where they stay afterwards.
+// Blocks that stay for a while are a BlockCache (io/cache/block_cache.h); which of them makes room is
+// arithmetic of its own (io/cache/eviction/), which can be replayed over recorded requests.
+//
+// Not here: what the bytes mean and when they are wanted.
 
 #include "io/checkpoint.h"
 #include "io/file.h"

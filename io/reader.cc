@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/options.h"
 #include "io/queue/queued_reader.h"
+#include "io/queue/window.h"
 #include "runtime/cpu/affinity.h"
 #include "runtime/size.h"
 
@@ -37,13 +38,12 @@ Result<std::unique_ptr<Reader>> MakeReader(const IoOptions& options, FileSet fil
                                            std::span<const Region> regions, const Notice& notice,
                                            std::string tag_name) {
   PENSTOCK_TRY_VOID(CheckOptions(options));
-  const uint64_t window =
-      options.iodepth == 0 ? kDefaultWindowBytes : options.iodepth * options.bs.bytes;
+  PENSTOCK_TRY(const Window window, ChooseWindow(options, files));
   auto owned_files = std::make_unique<FileSet>(std::move(files));
   EngineSetup setup;
   setup.files = owned_files.get();
   setup.regions = regions;
-  setup.depth = std::max<uint64_t>(window / options.bs.bytes, 2);
+  setup.depth = std::max<uint64_t>(window.bytes / options.bs.bytes, 2);
   setup.notice = notice;
   if (!options.cpus_io.empty()) {
     PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());

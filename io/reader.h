@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ struct Extent {
 };
 
 // The order in which waiting reads go to the device. Demanded reads are submitted at once; the
-// classes below it share at most W bytes submitted per device (io/scheduler.h).
+// classes below it share at most W bytes submitted per device (io/queue/scheduler.h).
 enum class ReadClass : uint8_t { kDemanded, kTrunk, kPredicted };
 
 using ReadId = uint64_t;
@@ -83,10 +84,18 @@ class Reader {
 
   virtual ReaderCounters counters() const = 0;
 
-  // Each device behind the files, in the order of File::device (io/device_stats.h).
+  // Each device behind the files, in the order of File::device (io/device_stats.h). No system call
+  // but a look at the clock.
   virtual std::vector<DeviceStats> devices() const;
+  // What the kernel counts as read from each of those devices since boot, by everybody on the
+  // machine and read ahead included: on a quiet machine, the difference of two calls is what this
+  // Reader moved. Nothing for a device that the kernel does not name. Reads a small file each.
+  virtual std::vector<std::optional<uint64_t>> KernelDeviceBytes() const { return {}; }
   // Tells of every completed read from now on; an empty function ends it.
   virtual void Observe(std::function<void(const ReadSpan&)> /*observer*/) {}
+  // For measurements: from now on as from a device of this rate, 0 for as fast as it goes. False
+  // where there was no --pace.
+  virtual bool Repace(uint64_t /*bytes_per_second*/) { return false; }
   virtual std::string Describe() const = 0;  // "io_uring, direct, depth 8 x 4 MiB, fixed buffers"
 
   // Lets reads in flight finish, drops those that wait (their `done` gets kCancelled), joins the

@@ -6,7 +6,9 @@
 
 namespace penstock::ops {
 
-const Kernels* BuiltAvx2Kernels();  // kernels/avx2.cc: nullptr where this build has none.
+// kernels/avx2.cc and avx512.cc: nullptr where this build has none.
+const Kernels* BuiltAvx2Kernels();
+const Kernels* BuiltAvx512Kernels();
 
 namespace {
 
@@ -16,8 +18,19 @@ constexpr uint64_t kSelfCheckSeed = 20240229;
 
 const Kernels* Avx2Kernels() { return CpuHasAvx2() ? BuiltAvx2Kernels() : nullptr; }
 
+const Kernels* Avx512Kernels() { return CpuHasAvx512() ? BuiltAvx512Kernels() : nullptr; }
+
+std::vector<const Kernels*> KernelsHere() {
+  std::vector<const Kernels*> all;
+  for (const Kernels* kernels : {Avx512Kernels(), Avx2Kernels(), &ScalarKernels()}) {
+    if (kernels != nullptr) all.push_back(kernels);
+  }
+  return all;
+}
+
 Result<const Kernels*> ChooseKernels(const std::string& isa, const Notice& notice) {
-  const IsaCandidate candidates[] = {{"avx2", Avx2Kernels()}, {"scalar", &ScalarKernels()}};
+  const IsaCandidate candidates[] = {
+      {"avx512", Avx512Kernels()}, {"avx2", Avx2Kernels()}, {"scalar", &ScalarKernels()}};
   return ChooseKernels(isa, candidates, notice);
 }
 

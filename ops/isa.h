@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ops/kernels/kernels.h"
 #include "runtime/notice.h"
@@ -9,7 +10,7 @@
 
 namespace penstock::ops {
 
-// --isa auto|scalar|avx2. "auto" takes the best the CPU has. The chosen kernels are run once
+// --isa auto|scalar|avx2|avx512. "auto" takes the best the CPU has. The chosen kernels are run once
 // against scalar on random shapes (< 10 ms); a difference selects the next ISA and tells `notice`.
 // An ISA that was asked for by name and that the CPU lacks or that differs is refused, and so is an
 // unknown name. The record lives as long as the program.
@@ -28,6 +29,9 @@ Result<const Kernels*> ChooseKernels(const std::string& isa,
 // The name of the first kernel whose bits differ from scalar's on random shapes, empty if none
 // does. A NaN equals any other NaN.
 std::string FirstDifference(const Kernels& kernels, uint64_t seed);
+
+// Every record that this machine runs, the best first, scalar last.
+std::vector<const Kernels*> KernelsHere();
 
 // False when this thread flushes subnormal results or operands to zero, which would change results.
 bool SubnormalsAreKept();

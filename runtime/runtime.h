@@ -14,8 +14,10 @@
 //   machine/                     What the machine is and allows: cgroup limits, the block device
 //                                below a path, the facts that stand in a result's head.
 //   process/                     What this process holds and has read; a request to stop.
-//   measure/                     Several variants timed in turns, and what their samples come to.
+//   measure/                     Several variants timed in turns, and what their samples come to;
+//                                when something was the case.
 //   output/                      Records as JSON lines, result files, the progress line.
+//   trace/                       What ran when on which thread, for Perfetto.
 //   report/                      A page of HTML from headings, tables and charts.
 //
 // Nothing here prints or exits, save for a second Ctrl-C and a failed check. The types to know:

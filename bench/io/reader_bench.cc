@@ -1,19 +1,18 @@
-// What reading an extent costs, and what the device gives.
+// What reading costs, and what the device gives: the bodies of `penstock bench io`.
 //
-//   BM_Memory/<extent KiB>        the framework alone: an image in memory, no copy, no device.
-//                                 Bound: none; items/s is reads a second, the inverse its cost.
-//   BM_IoUring, BM_Pread          this device, direct where the file allows, a file of 512 MiB in
-//   /<extent KiB>/<depth>         the temporary folder, offsets rotating. Bound: the device, as
-//                                 fio --direct=1 --bs=4M --iodepth=8 gives it on the same file.
+//   BM_Memory              the framework alone: an image in memory, no copy, no device. Bound: none;
+//                          the inverse of items/s is the cost of an extent of 8 MiB.
+//   BM_IoUring, BM_Pread   this device, direct where the file allows, a file of 512 MiB in the
+//   /<reads in flight>     temporary folder, in order, again and again. Bound: the device, as fio
+//                          gives it on the same file: `penstock bench io -m FILE` has it in turns.
+//   BM_Demanded            a demanded read of 17.5 MB while the trunk keeps a paced device busy.
+//                          Bound: (W + its bytes) / rate; p99_ratio and p50_ratio are over it.
 //
-// The claims: a read through Reader costs microseconds of CPU, io_uring and pread reach the same
-// rate at 4 MiB, io_uring with less CPU (compare the CPU column of the process time).
+// The claims: an extent costs microseconds of CPU, io_uring and pread reach the same rate, io_uring
+// with less CPU (compare the CPU column of the process time); a demanded read waits for W at most.
 
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,13 +22,14 @@
 #include <unistd.h>
 
 #include "io/options.h"
-#include "io/reader.h"
-#include "runtime/memory/region.h"
+#include "io/queue/measure/demand_latency.h"
+#include "io/queue/measure/sequential_reads.h"
 
 namespace penstock::io {
 namespace {
 
 constexpr uint64_t kFileBytes = 512 * kMiB;
+constexpr uint64_t kRunBytes = 64 * kMiB;
 
 // Random bytes written once and removed at the end; its pages are dropped from the cache.
 class BenchFile {
@@ -63,92 +63,44 @@ const BenchFile& File() {
   return file;
 }
 
-// Keeps `depth` extents in flight, as a ring of slots does, until `count` are read.
-class Stream {
- public:
-  Stream(Reader* reader, HugeRegion* memory, uint64_t extent_bytes, uint64_t depth)
-      : reader_(*reader), extent_bytes_(extent_bytes) {
-    for (uint64_t i = 0; i < depth; ++i) free_.push_back(memory->data() + i * extent_bytes);
-  }
-
-  // False on an error.
-  bool Read(uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !free_.empty(); });
-      std::byte* slot = free_.back();
-      free_.pop_back();
-      lock.unlock();
-      const uint64_t extents = kFileBytes / extent_bytes_;
-      const Extent extent{0, next_++ % extents * extent_bytes_, extent_bytes_};
-      reader_.Read(extent, MutableBuffer(slot, extent_bytes_, nullptr), ReadClass::kTrunk,
-                   [this, slot](Result<BufferRef> result) {
-                     const std::lock_guard inner(mutex_);
-                     failed_ = failed_ || !result;
-                     free_.push_back(slot);
-                     changed_.notify_one();
-                   });
-    }
-    return !failed_;
-  }
-
-  void Drain(uint64_t depth) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return free_.size() == depth; });
-  }
-
- private:
-  Reader& reader_;
-  const uint64_t extent_bytes_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::byte*> free_;  // Slots of extent_bytes_.
-  uint64_t next_ = 0;
-  bool failed_ = false;
-};
-
 void Run(benchmark::State& state, const std::string& engine) {
-  const uint64_t extent_bytes = static_cast<uint64_t>(state.range(0)) * kKiB;
-  const uint64_t depth = static_cast<uint64_t>(state.range(1));
   if (!File().ok()) return state.SkipWithError("the temporary folder has no 512 MiB");
-  auto memory = HugeRegion::Map(depth * extent_bytes);
-  if (!memory) return state.SkipWithError(memory.error().message.c_str());
-  memory->Touch();
-  const Region region{memory->data(), memory->size()};
   IoOptions options;
   options.ioengine = engine;
-  options.iodepth = depth;
-  auto reader = MakeReader(options, std::vector{File().path()}, {&region, 1}, {});
-  if (!reader) return state.SkipWithError(reader.error().message.c_str());
-  Stream stream(reader->get(), &*memory, extent_bytes, depth);
-  uint64_t reads = 0;
+  options.iodepth = static_cast<uint64_t>(state.range(0));
+  auto reads = SequentialReads::Make(options, std::vector{File().path()}, {});
+  if (!reads) return state.SkipWithError(reads.error().message.c_str());
+  uint64_t bytes = 0;
   for (auto _ : state) {
-    if (!stream.Read(depth)) return state.SkipWithError("a read failed");
-    reads += depth;
+    const auto cost = (*reads)->Run(0, bytes % kFileBytes, kRunBytes);
+    if (!cost) return state.SkipWithError(cost.error().message.c_str());
+    bytes += cost->bytes;
   }
-  stream.Drain(depth);
-  state.SetBytesProcessed(static_cast<int64_t>(reads * extent_bytes));
-  state.SetItemsProcessed(static_cast<int64_t>(reads));
-  state.SetLabel((*reader)->Describe());
+  state.SetBytesProcessed(static_cast<int64_t>(bytes));
+  state.SetItemsProcessed(static_cast<int64_t>(bytes / SequentialReads::kExtentBytes));
+  state.SetLabel((*reads)->reader().Describe());
 }
 
 void BM_Memory(benchmark::State& state) { Run(state, "memory"); }
 void BM_IoUring(benchmark::State& state) { Run(state, "io_uring"); }
 void BM_Pread(benchmark::State& state) { Run(state, "pread"); }
 
-BENCHMARK(BM_Memory)->Args({4096, 8})->UseRealTime()->MeasureProcessCPUTime();
-BENCHMARK(BM_IoUring)
-    ->Args({4096, 2})
-    ->Args({4096, 8})
-    ->Args({1024, 4})
-    ->UseRealTime()
-    ->MeasureProcessCPUTime();
-BENCHMARK(BM_Pread)
-    ->Args({4096, 2})
-    ->Args({4096, 8})
-    ->Args({1024, 4})
-    ->UseRealTime()
-    ->MeasureProcessCPUTime();
+BENCHMARK(BM_Memory)->Arg(8)->UseRealTime()->MeasureProcessCPUTime();
+BENCHMARK(BM_IoUring)->Arg(2)->Arg(8)->UseRealTime()->MeasureProcessCPUTime();
+BENCHMARK(BM_Pread)->Arg(2)->Arg(8)->UseRealTime()->MeasureProcessCPUTime();
+
+void BM_Demanded(benchmark::State& state) {
+  DemandOptions options;
+  options.demands = 20;
+  for (auto _ : state) {
+    const auto latency = MeasureDemandLatency(options);
+    if (!latency) return state.SkipWithError(latency.error().message.c_str());
+    state.counters["p50_ratio"] = latency->PercentileNs(0.5) / latency->bound_ns;
+    state.counters["p99_ratio"] = latency->PercentileNs(0.99) / latency->bound_ns;
+    ++options.seed;
+  }
+}
+BENCHMARK(BM_Demanded)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace penstock::io

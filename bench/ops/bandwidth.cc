@@ -6,28 +6,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "runtime/measure/streams.h"
+
 namespace penstock::bench {
 namespace {
-
-// Four lanes by the compiler's own vectors: instructions that every CPU has.
-using Vector = float __attribute__((vector_size(16), aligned(4)));
-
-template <int S>
-double Sum(const float* values, size_t count) {
-  Vector sums[S] = {};
-  const size_t part = count / S / 16 * 16;
-  for (size_t i = 0; i < part; i += 16) {
-#pragma GCC unroll 8
-    for (int s = 0; s < S; ++s) {
-      const auto* line =
-          reinterpret_cast<const Vector*>(values + static_cast<size_t>(s) * part + i);
-      sums[s] += (line[0] + line[1]) + (line[2] + line[3]);
-    }
-  }
-  double total = 0;
-  for (const Vector& sum : sums) total += static_cast<double>(sum[0] + sum[1] + sum[2] + sum[3]);
-  return total;
-}
 
 uint8_t* Allocate() {
   constexpr size_t kHugePage = size_t{2} << 20;
@@ -66,19 +48,13 @@ const uint8_t* StreamedWeights::Next(size_t bytes) {
   return slice;
 }
 
-double SumStreams(const float* values, size_t count, int streams) {
-  if (streams == 1) return Sum<1>(values, count);
-  if (streams == 4) return Sum<4>(values, count);
-  return Sum<8>(values, count);
-}
-
 double ReadBandwidth() {
   const auto* values = reinterpret_cast<const float*>(Bytes());
   constexpr size_t kCount = StreamedWeights::kBytes / sizeof(float) / 2;
   double best = 0;
   for (int streams : {1, 4, 8}) {
     const double start = ThreadSeconds();
-    benchmark::DoNotOptimize(SumStreams(values, kCount, streams));
+    benchmark::DoNotOptimize(SumStreams({values, kCount}, streams));
     best = std::max(best, kCount * sizeof(float) / (ThreadSeconds() - start));
   }
   return best;

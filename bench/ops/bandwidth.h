@@ -25,9 +25,6 @@ class StreamedWeights {
   size_t place_ = 0;
 };
 
-// Sums `count` floats in 1, 4 or 8 equal parts side by side.
-double SumStreams(const float* values, size_t count, int streams);
-
 // Bytes a second that this thread reads now: the best of 1, 4 and 8 streams, because one linear
 // stream reports up to 1.8 times too little.
 double ReadBandwidth();

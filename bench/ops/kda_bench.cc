@@ -1,8 +1,6 @@
-// Claim: one delta-rule step of a head of 128 x 128 runs at the rate at which its state is read and
-//   written; the other KDA kernels are small beside it.
-// Unit: bytes read and written a second of one thread (state: 64 KiB in, 64 KiB out).
-// Bound: for states in memory, the read bandwidth and the write that goes with it; a token of the
-//   released model touches 69 layers x 96 heads of them, 434 MB in and 434 MB out.
+// Claim: what surrounds the delta-rule step (models/k3/bench/kernels) is small beside it.
+// Unit: bytes read and written a second of one thread.
+// Bound: the nearest caches.
 // Run: penstock_ops_bench --benchmark_filter='Kda|ShortConv' --benchmark_repetitions=9
 
 #include <vector>
@@ -15,26 +13,6 @@ namespace {
 
 constexpr size_t kHead = 128;
 constexpr size_t kHeads = 96;
-constexpr size_t kState = kHead * kHead;
-
-// All heads of `layers` layers, from one state to another: 1 stays in the caches, 16 does not.
-void KdaStep(benchmark::State& state, const ops::Kernels& kernels) {
-  const auto layers = static_cast<size_t>(state.range(0));
-  const std::vector<float> before(layers * kHeads * kState, 0.01f);
-  std::vector<float> after(before.size());
-  const std::vector<float> row(kHead, 0.1f);
-  std::vector<float> o(kHead);
-  BytesMeter meter(state, 2 * before.size() * sizeof(float));
-  for (auto _ : state) {
-    for (size_t head = 0; head < layers * kHeads; ++head) {
-      kernels.kda_step(before.data() + head * kState, row.data(), row.data(), row.data(),
-                       row.data(), 0.5f, kHead, after.data() + head * kState, o.data());
-    }
-    benchmark::ClobberMemory();
-  }
-}
-const bool kStep = RegisterForRecords(
-    "BM_KdaStep", KdaStep, [](auto* benchmark) { benchmark->ArgName("layers")->Arg(1)->Arg(16); });
 
 // The convolution of q, k or v of one layer.
 void ShortConvSilu(benchmark::State& state, const ops::Kernels& kernels) {

@@ -4,16 +4,12 @@
 
 #include <benchmark/benchmark.h>
 
-#include "ops/kernels/kernels.h"
+#include "ops/isa.h"
 
 namespace penstock::bench {
 
 // Every record that this machine runs.
-inline std::vector<const ops::Kernels*> Records() {
-  std::vector<const ops::Kernels*> records = {&ops::ScalarKernels()};
-  if (const ops::Kernels* avx2 = ops::Avx2Kernels()) records.insert(records.begin(), avx2);
-  return records;
-}
+inline std::vector<const ops::Kernels*> Records() { return ops::KernelsHere(); }
 
 // Registers `run(state, kernels)` as BM_<name>/<isa> for every record; `arguments` adds the rest.
 template <class Run, class Arguments>

@@ -50,6 +50,10 @@ class Engine {
   virtual void Submit(std::span<const EngineRead> reads) = 0;
   virtual void Stop() = 0;                   // No Submit from here on. Again: nothing.
   virtual std::string Describe() const = 0;  // "io_uring, fixed buffers and files"
+
+  // From now on as from a device of this rate, 0 for as fast as it goes; false for an engine that
+  // is not paced. Any thread.
+  virtual bool Repace(uint64_t /*bytes_per_second*/) { return false; }
 };
 
 // What every engine is made from. `files` and the memory of `regions` outlive it.

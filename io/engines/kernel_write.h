@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "runtime/tsan.h"
+#include "runtime/memory/tsan.h"
 
 // ThreadSanitizer does not see the kernel write into a buffer. These two tell it: a race between
 // such a write and a thread that still uses the buffer, or uses it before the completion, is

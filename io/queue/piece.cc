@@ -27,7 +27,10 @@ Split SplitExtent(const Extent& extent, uint64_t alignment, uint64_t block_bytes
   split.wanted_end = extent.offset + extent.bytes;
   split.end = extent.bytes == 0 ? split.begin : RoundUp(split.wanted_end, alignment);
   const uint64_t block = std::min(block_bytes, RoundDown(kLongestReadBytes, alignment));
-  split.piece_bytes = std::max(RoundDown(block, alignment), alignment);
+  const uint64_t most = std::max(RoundDown(block, alignment), alignment);
+  const uint64_t bytes = split.end - split.begin;
+  const uint64_t pieces = std::max<uint64_t>((bytes + most - 1) / most, 1);
+  split.piece_bytes = bytes == 0 ? most : RoundUp((bytes + pieces - 1) / pieces, alignment);
   return split;
 }
 

@@ -31,7 +31,8 @@ struct Split {
 };
 
 // The extent must end below 2^63 - alignment. `block_bytes` (--bs) is rounded down to the
-// alignment, but never to nothing.
+// alignment, but never to nothing. As few pieces as it allows, of about one size: a small last one
+// would leave little to do for the device when the large one before it is done.
 Split SplitExtent(const Extent& extent, uint64_t alignment, uint64_t block_bytes);
 
 // One read of a split extent: what it must bring and how far it got. A device may deliver less than

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "runtime/check.h"
+#include "runtime/measure/clock.h"
 #include "runtime/size.h"
 
 namespace penstock::io {
@@ -28,29 +29,50 @@ std::chrono::microseconds Backoff(int retries) {
   return std::chrono::microseconds(100) * (1 << std::min(retries, 8));
 }
 
+uint64_t Now() { return NowNs(Clock::kWall); }
+
+// The device below the first file on it: any of them names the same.
+std::vector<std::optional<BlockDevice>> FindDevices(const FileSet& files) {
+  std::vector<std::optional<BlockDevice>> devices(files.device_count());
+  std::vector<bool> asked(devices.size());
+  for (const File& file : files.files()) {
+    if (asked[file.device]) continue;
+    asked[file.device] = true;
+    if (auto found = FindBlockDevice(file.path)) devices[file.device] = std::move(*found);
+  }
+  return devices;
+}
+
 Error Dropped() { return Cancelled("the read was dropped before it reached the device"); }
 
 }  // namespace
 
 Result<std::unique_ptr<Reader>> QueuedReader::Make(std::unique_ptr<FileSet> files,
                                                    std::unique_ptr<Engine> engine,
-                                                   uint64_t block_bytes, uint64_t window_bytes,
+                                                   uint64_t block_bytes, const Window& window,
                                                    const CpuSet& cpus) {
   std::unique_ptr<QueuedReader> reader(
-      new QueuedReader(std::move(files), std::move(engine), block_bytes, window_bytes));
+      new QueuedReader(std::move(files), std::move(engine), block_bytes, window));
   PENSTOCK_TRY_VOID(reader->later_.Start(cpus));
   reader->engine_->Start([reader = reader.get()](auto batch) { reader->OnCompletions(batch); });
   return std::unique_ptr<Reader>(std::move(reader));
 }
 
 QueuedReader::QueuedReader(std::unique_ptr<FileSet> files, std::unique_ptr<Engine> engine,
-                           uint64_t block_bytes, uint64_t window_bytes)
+                           uint64_t block_bytes, const Window& window)
     : files_(std::move(files)),
       block_bytes_(block_bytes),
-      window_bytes_(window_bytes),
-      scheduler_(window_bytes, files_->device_count()),
+      window_(window),
+      block_devices_(FindDevices(*files_)),
+      scheduler_(window.bytes, files_->device_count()),
       later_("penstock-retry", [this](auto due) { OnDue(due); }),
-      engine_(std::move(engine)) {}
+      engine_(std::move(engine)) {
+  const uint64_t now = Now();
+  for (size_t device = 0; device < block_devices_.size(); ++device) {
+    const auto& known = block_devices_[device];
+    meters_.emplace_back(known ? known->name : fmt::format("device {}", device), window_, now);
+  }
+}
 
 size_t QueuedReader::BufferBytes(const Extent& extent) const {
   return files_->RoundedBytes(extent);
@@ -67,6 +89,8 @@ ReadId QueuedReader::Read(const Extent& extent, MutableBuffer buffer, ReadClass 
   PENSTOCK_CHECK(split.PieceCount() < uint64_t{1} << kPartBits);
   auto request = std::make_unique<Request>();
   request->extent = extent;
+  request->device = file.device;
+  request->read_class = read_class;
   request->begin = split.begin;
   request->view = buffer.data();
   request->buffer = std::move(buffer);
@@ -76,6 +100,8 @@ ReadId QueuedReader::Read(const Extent& extent, MutableBuffer buffer, ReadClass 
     request->parts[i].piece = Piece(split, i, file.alignment);
   }
 
+  // Before the lock: waiting for it is part of the time that this read takes.
+  const uint64_t now = request->queued_ns = Now();
   std::unique_lock lock(mutex_);
   const ReadId id = next_id_++;
   if (stopping_) {
@@ -90,7 +116,7 @@ ReadId QueuedReader::Read(const Extent& extent, MutableBuffer buffer, ReadClass 
     scheduler_.Queue({CookieOf(id, i), file.device, piece.end() - piece.begin()}, read_class);
   }
   requests_.emplace(id, std::move(request));
-  SubmitWhatMay();
+  SubmitWhatMay(now);
   return id;
 }
 
@@ -102,7 +128,7 @@ void QueuedReader::Raise(ReadId id, ReadClass read_class) {
   for (uint32_t i = 0; i < parts.size(); ++i) {
     if (parts[i].place == Place::kWaiting) scheduler_.Raise(CookieOf(id, i), read_class);
   }
-  SubmitWhatMay();
+  SubmitWhatMay(Now());
 }
 
 bool QueuedReader::Cancel(ReadId id) {
@@ -113,13 +139,38 @@ bool QueuedReader::Cancel(ReadId id) {
   if (request.started || request.error) return false;
   Fail(id, &request, Dropped());
   later_.Hold({id, kNoPart}, DelayLine<Due>::Clock::now());
-  SubmitWhatMay();  // It may have stood in front of a smaller one.
+  SubmitWhatMay(Now());  // It may have stood in front of a smaller one.
   return true;
 }
 
 ReaderCounters QueuedReader::counters() const {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  ReaderCounters counters;
+  counters.retries = retries_;
+  for (const DeviceMeter& meter : meters_) meter.AddTo(&counters);
+  return counters;
+}
+
+std::vector<DeviceStats> QueuedReader::devices() const {
+  std::vector<DeviceStats> stats;
+  const std::lock_guard lock(mutex_);
+  const uint64_t now = Now();
+  for (const DeviceMeter& meter : meters_) stats.push_back(meter.At(now));
+  return stats;
+}
+
+std::vector<std::optional<uint64_t>> QueuedReader::KernelDeviceBytes() const {
+  std::vector<std::optional<uint64_t>> bytes(block_devices_.size());
+  for (size_t device = 0; device < bytes.size(); ++device) {
+    if (!block_devices_[device]) continue;
+    if (const auto counted = ReadDeviceBytes(*block_devices_[device])) bytes[device] = *counted;
+  }
+  return bytes;
+}
+
+void QueuedReader::Observe(ReadObserver observer) {
+  const std::lock_guard lock(mutex_);
+  observer_ = std::move(observer);
 }
 
 std::string QueuedReader::Describe() const {
@@ -128,9 +179,13 @@ std::string QueuedReader::Describe() const {
                           : direct == 0
                               ? "through the page cache"
                               : fmt::format("direct for {} of {} files", direct, files_->size());
-  return fmt::format("{}; {}, reads of {}, {} in flight", engine_->Describe(), how,
+  const std::string rate = window_.bytes_per_second == 0
+                               ? ""
+                               : fmt::format(" of a device of {:.2f} GB/s",
+                                             static_cast<double>(window_.bytes_per_second) / 1e9);
+  return fmt::format("{}; {}, reads of {}, {} in flight{}", engine_->Describe(), how,
                      FormatSize({block_bytes_}),
-                     FormatSize({std::max(window_bytes_, 2 * block_bytes_)}));
+                     FormatSize({std::max(window_.bytes, 2 * block_bytes_)}), rate);
 }
 
 EngineRead QueuedReader::NextRead(ReadId id, const Request& request, uint32_t part) const {
@@ -145,18 +200,23 @@ EngineRead QueuedReader::NextRead(ReadId id, const Request& request, uint32_t pa
   return read;
 }
 
-void QueuedReader::SubmitWhatMay() {
+void QueuedReader::SubmitWhatMay(uint64_t now) {
   while (const auto ticket = scheduler_.Next()) {
     const ReadId id = RequestOf(ticket->id);
     Request& request = *requests_.at(id);
-    if (!request.started) counters_.payload_bytes += request.extent.bytes;
+    DeviceMeter& meter = meters_[request.device];
+    if (!request.started) meter.Start(request.extent.bytes);
+    meter.Submit(now, ticket->bytes);
     request.started = true;
-    request.parts[PartOf(ticket->id)].place = Place::kSubmitted;
+    Part& part = request.parts[PartOf(ticket->id)];
+    part.place = Place::kSubmitted;
+    part.submitted_ns = std::max(now, request.queued_ns);  // The clock was read before the lock.
     --request.waiting;
     ++request.submitted;
-    counters_.device_bytes += ticket->bytes;
-    ++counters_.reads;
     batch_.push_back(NextRead(id, request, PartOf(ticket->id)));
+  }
+  for (uint32_t device = 0; device < meters_.size(); ++device) {
+    meters_[device].Hold(now, scheduler_.Waits(device));
   }
   if (batch_.empty()) return;
   engine_->Submit(batch_);
@@ -166,14 +226,15 @@ void QueuedReader::SubmitWhatMay() {
 void QueuedReader::OnCompletions(std::span<const Completion> completions) {
   Finished finished;
   {
+    const uint64_t now = Now();
     const std::lock_guard lock(mutex_);
-    for (const Completion& completion : completions) Settle(completion, &finished);
-    SubmitWhatMay();  // Before any `done`: the device should not wait for them.
+    for (const Completion& completion : completions) Settle(completion, now, &finished);
+    SubmitWhatMay(now);  // Before any `done`: the device should not wait for them.
   }
   Deliver(std::move(finished));
 }
 
-void QueuedReader::Settle(const Completion& completion, Finished* finished) {
+void QueuedReader::Settle(const Completion& completion, uint64_t now, Finished* finished) {
   const ReadId id = RequestOf(completion.cookie);
   const uint32_t part = PartOf(completion.cookie);
   Request& request = *requests_.at(id);
@@ -193,11 +254,11 @@ void QueuedReader::Settle(const Completion& completion, Finished* finished) {
       Fail(id, &request, ErrorOf(request, piece, state));
       break;
   }
-  Retire(id, &request, part, finished);
+  Retire(id, &request, part, now, finished);
 }
 
 void QueuedReader::Repeat(ReadId id, Request* request, uint32_t part, Piece::State state) {
-  ++counters_.retries;
+  ++retries_;
   if (state == Piece::State::kContinue) {
     batch_.push_back(NextRead(id, *request, part));
   } else {
@@ -209,6 +270,7 @@ void QueuedReader::Repeat(ReadId id, Request* request, uint32_t part, Piece::Sta
 void QueuedReader::OnDue(std::span<const Due> due) {
   Finished finished;
   {
+    const uint64_t now = Now();
     const std::lock_guard lock(mutex_);
     for (const auto [id, part] : due) {
       const auto found = requests_.find(id);
@@ -218,20 +280,38 @@ void QueuedReader::OnDue(std::span<const Due> due) {
         FinishIfIdle(id, &finished);
       } else if (request.error || stopping_) {
         Fail(id, &request, Dropped());
-        Retire(id, &request, part, &finished);
+        Retire(id, &request, part, now, &finished);
       } else {
         batch_.push_back(NextRead(id, request, part));
       }
     }
-    SubmitWhatMay();
+    SubmitWhatMay(now);
   }
   Deliver(std::move(finished));
 }
 
-void QueuedReader::Retire(ReadId id, Request* request, uint32_t part, Finished* finished) {
+void QueuedReader::Retire(ReadId id, Request* request, uint32_t part, uint64_t now,
+                          Finished* finished) {
+  Part& retired = request->parts[part];
+  const Piece& piece = retired.piece;
   scheduler_.Complete(CookieOf(id, part));
-  request->parts[part].place = Place::kGone;
+  retired.place = Place::kGone;
   --request->submitted;
+  DeviceMeter& meter = meters_[request->device];
+  meter.Complete(now, piece.end() - piece.begin());
+  if (observer_) {
+    observer_({.device = request->device,
+               .file = request->extent.file,
+               .tag = request->extent.tag,
+               .read_class = request->read_class,
+               .bytes = piece.filled_to() - piece.begin(),
+               .queued_ns = request->queued_ns,
+               .submitted_ns = retired.submitted_ns,
+               .completed_ns = now,
+               .in_flight_bytes = meter.in_flight_bytes()});
+  }
+  const bool whole = request->waiting == 0 && request->submitted == 0 && !request->error;
+  if (whole) meter.AddLatency(request->read_class, now - request->queued_ns);
   FinishIfIdle(id, finished);
 }
 

@@ -12,9 +12,12 @@
 #include "io/engines/decorators/delay_line.h"
 #include "io/engines/engine.h"
 #include "io/file.h"
+#include "io/queue/device_meter.h"
 #include "io/queue/piece.h"
+#include "io/queue/scheduler.h"
+#include "io/queue/window.h"
 #include "io/reader.h"
-#include "io/scheduler.h"
+#include "runtime/machine/block_device.h"
 
 namespace penstock::io {
 
@@ -35,7 +38,7 @@ class QueuedReader final : public Reader {
  public:
   static Result<std::unique_ptr<Reader>> Make(std::unique_ptr<FileSet> files,
                                               std::unique_ptr<Engine> engine, uint64_t block_bytes,
-                                              uint64_t window_bytes, const CpuSet& cpus = {});
+                                              const Window& window, const CpuSet& cpus = {});
   ~QueuedReader() override { Stop(); }
 
   size_t BufferBytes(const Extent& extent) const override;
@@ -44,6 +47,10 @@ class QueuedReader final : public Reader {
   void Raise(ReadId id, ReadClass read_class) override;
   bool Cancel(ReadId id) override;
   ReaderCounters counters() const override;
+  bool Repace(uint64_t bytes_per_second) override { return engine_->Repace(bytes_per_second); }
+  std::vector<DeviceStats> devices() const override;
+  std::vector<std::optional<uint64_t>> KernelDeviceBytes() const override;
+  void Observe(ReadObserver observer) override;
   std::string Describe() const override;
   void Stop() override;
 
@@ -52,9 +59,13 @@ class QueuedReader final : public Reader {
   struct Part {
     Piece piece;
     Place place = Place::kWaiting;
+    uint64_t submitted_ns = 0;
   };
   struct Request {
     Extent extent;
+    uint32_t device = 0;
+    ReadClass read_class = ReadClass::kDemanded;  // As it was asked for.
+    uint64_t queued_ns = 0;
     MutableBuffer buffer;
     Done done;
     uint64_t begin = 0;  // File offset of the buffer's first byte.
@@ -73,14 +84,14 @@ class QueuedReader final : public Reader {
   using Finished = std::vector<std::unique_ptr<Request>>;
 
   QueuedReader(std::unique_ptr<FileSet> files, std::unique_ptr<Engine> engine, uint64_t block_bytes,
-               uint64_t window_bytes);
+               const Window& window);
 
-  // With the mutex held.
+  // With the mutex held. `now` is the clock at the begin of the batch.
   EngineRead NextRead(ReadId id, const Request& request, uint32_t part) const;
-  void SubmitWhatMay();
-  void Settle(const Completion& completion, Finished* finished);
+  void SubmitWhatMay(uint64_t now);
+  void Settle(const Completion& completion, uint64_t now, Finished* finished);
   void Repeat(ReadId id, Request* request, uint32_t part, Piece::State state);
-  void Retire(ReadId id, Request* request, uint32_t part, Finished* finished);
+  void Retire(ReadId id, Request* request, uint32_t part, uint64_t now, Finished* finished);
   void Fail(ReadId id, Request* request, Error error);
   void FinishIfIdle(ReadId id, Finished* finished);
   Error ErrorOf(const Request& request, const Piece& piece, Piece::State state) const;
@@ -92,14 +103,17 @@ class QueuedReader final : public Reader {
 
   const std::unique_ptr<FileSet> files_;
   const uint64_t block_bytes_;
-  const uint64_t window_bytes_;
+  const Window window_;
+  std::vector<std::optional<BlockDevice>> block_devices_;  // By File::device; set once.
 
   mutable std::mutex mutex_;
   Scheduler scheduler_;
   std::unordered_map<ReadId, std::unique_ptr<Request>> requests_;
   std::vector<EngineRead> batch_;  // Goes to the engine before the mutex is released.
   ReadId next_id_ = 1;
-  ReaderCounters counters_;
+  std::vector<DeviceMeter> meters_;  // By File::device.
+  uint64_t retries_ = 0;
+  ReadObserver observer_;
   bool stopping_ = false;
 
   std::mutex stop_mutex_;  // One Stop at a time; taken before mutex_.

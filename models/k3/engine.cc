@@ -1,16 +1,15 @@
 #include "models/k3/engine.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 #include <malloc.h>
 
 #include "io/checkpoint.h"
+#include "io/device_stats.h"
 #include "io/file.h"
+#include "models/k3/plan/preset.h"
 #include "ops/isa.h"
-#include "runtime/cpu/affinity.h"
 #include "runtime/machine/cgroup.h"
 #include "runtime/process/process.h"
 #include "runtime/size.h"
@@ -24,7 +23,7 @@ Status FillBudget(const PipelineOptions& options, MemoryNeeds& needs) {
   needs.process_bytes = memory.rss_bytes;
   if (options.memory.bytes != 0) {
     needs.budget_bytes = options.memory.bytes;
-    needs.budget_from = "--memory";
+    needs.budget_from = BudgetName(options);
     return {};
   }
   const MemoryBudget budget = ChooseMemoryBudget(memory.rss_bytes);
@@ -39,21 +38,12 @@ uint64_t TotalBytes(const io::FileSet& files) {
   return bytes;
 }
 
-// More take turns so long that the program does not stop within two seconds when asked to.
-constexpr size_t kMostThreadsPerCpu = 16;
-
-// One for each CPU of the set, and no more than the cgroup's quota can run.
-size_t DefaultThreads(const CpuSet& cpus) {
-  const std::optional<double> quota = ReadCgroupLimits().cpus;
-  if (!quota) return cpus.size();
-  return std::clamp<size_t>(static_cast<size_t>(std::ceil(*quota)), 1, cpus.size());
-}
-
 // Resident from here on; nothing for no bytes.
-Result<HugeRegion> MapTouched(size_t bytes) {
+Result<HugeRegion> MapTouched(size_t bytes, size_t threads,
+                              const std::function<bool(uint64_t)>& go_on) {
   if (bytes == 0) return HugeRegion();
   PENSTOCK_TRY(HugeRegion region, HugeRegion::Map(bytes));
-  region.Touch();
+  if (!region.Touch(threads, go_on)) return Cancelled("stopped while memory was made ready");
   return region;
 }
 
@@ -100,27 +90,6 @@ std::vector<std::string> Engine::Paths() const {
   return paths;
 }
 
-Status Engine::ChooseCores(const PipelineOptions& options) {
-  PENSTOCK_TRY(const CpuSet allowed, AllowedCpus());
-  PENSTOCK_TRY(cores_.compute, ChooseCpus("--cpus-compute", options.cpus_compute, allowed));
-  cores_.threads = options.threads != 0 ? options.threads : DefaultThreads(cores_.compute);
-  if (cores_.threads > kMostThreadsPerCpu * cores_.compute.size()) {
-    return Refused(fmt::format("--threads {} is more than {} for each of the {} CPUs that compute",
-                               cores_.threads, kMostThreadsPerCpu, cores_.compute.size()));
-  }
-  cores_.decode = cores_.compute;
-  cores_.decode_threads = cores_.threads;
-  if (options.cpus_decode.empty()) return {};
-  if (!pack_) return Refused("--cpus-decode is for the stripes of a pack: expected --pack DIR");
-  PENSTOCK_TRY(cores_.decode, ChooseCpus("--cpus-decode", options.cpus_decode, allowed));
-  cores_.decode_threads = cores_.decode.size();
-  cores_.shared = std::any_of(cores_.decode.cpus.begin(), cores_.decode.cpus.end(), [&](int cpu) {
-    return std::find(cores_.compute.cpus.begin(), cores_.compute.cpus.end(), cpu) !=
-           cores_.compute.cpus.end();
-  });
-  return {};
-}
-
 Status Engine::ChooseDecode(const PipelineOptions& options, const Notice& notice) {
   if (!pack_) {
     const std::pair<const char*, std::string> asked[] = {
@@ -154,6 +123,7 @@ Status Engine::ChooseDecode(const PipelineOptions& options, const Notice& notice
 
 Status Engine::Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
                     const io::FileSet& files) {
+  weight_bytes_ = MeasureWeights(*catalogue_, config_.shape, *pass_, files);
   malloc_trim(0);  // The checkpoint's tables are gone: what they took is not the run's.
   MemoryNeeds needs;
   needs.context = context_positions_ = context;
@@ -162,7 +132,7 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
   const auto plan = [&] {
     needs.decode_nodes = decode_nodes_ ? cores_.decode_threads : 0;
     if (pack_) needs.decoder_bytes = StripeDecoders::BytesEach(*pass_) * DecoderCount();
-    return PlanMemory(needs, options, *catalogue_, config_.shape, *pass_, files);
+    return PlanMemory(needs, options, weight_bytes_, config_.shape);
   };
   Result<MemoryPlan> planned = plan();
   if (!planned && decode_nodes_ && options.decode == "auto") {
@@ -179,13 +149,23 @@ size_t Engine::DecoderCount() const {
 }
 
 Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
-                        io::FileSet files, const Notice& notice) {
+                        io::FileSet files, const Notice& notice, const OpenProgress& progress) {
   const size_t alignment = files.Alignment();
   const size_t row_bytes = EmbedRowBytes(*catalogue_, alignment);
   const size_t ring_bytes = RoundUp(plan_.ring_bytes, alignment);
-  PENSTOCK_TRY(memory_, MapTouched(ring_bytes + plan_.cache_bytes() + row_bytes));
-  PENSTOCK_TRY(pinned_memory_, MapTouched(plan_.pinned_bytes));
-  PENSTOCK_TRY(decoded_memory_, MapTouched(plan_.decoded_ring_bytes));
+  const std::pair<HugeRegion*, size_t> parts[] = {
+      {&memory_, ring_bytes + plan_.cache_bytes() + row_bytes},
+      {&pinned_memory_, plan_.pinned_bytes},
+      {&decoded_memory_, plan_.decoded_ring_bytes}};
+  uint64_t total = 0;
+  for (const auto& [region, bytes] : parts) total += bytes;
+  uint64_t before = 0;
+  for (const auto& [region, bytes] : parts) {
+    PENSTOCK_TRY(*region, MapTouched(bytes, cores_.threads, [&](uint64_t done) {
+      return !progress || progress("memory made ready", before + done, total);
+    }));
+    before += bytes;
+  }
   const io::Region regions[] = {{memory_.data(), memory_.size()},
                                 {pinned_memory_.data(), pinned_memory_.size()}};
   const size_t region_count = plan_.pinned_bytes != 0 ? 2 : 1;
@@ -208,22 +188,44 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
   }
   stream_ = std::make_unique<WeightStream>(*pass_, config_.shape.layers, *reader_, *ring_,
                                            options.depth, decode_nodes_);
-  PENSTOCK_TRY_VOID(Pin());
+  PENSTOCK_TRY_VOID(Pin(progress));
   experts_ = std::make_unique<Experts>(*catalogue_, config_.shape, *reader_, cache,
-                                       plan_.slot_bytes, plan_.slots);
+                                       plan_.slot_bytes, plan_.slots, AheadSlots(options));
   return {};
 }
 
-Status Engine::Pin() {
+Status Engine::Pin(const OpenProgress& progress) {
+  uint64_t total = 0;
+  for (const uint32_t extent : plan_.pinned) total += pass_->extents()[extent].extent.bytes;
+  const auto go_on = [&](uint64_t done) {
+    return !progress || progress("weights pinned", done, total);
+  };
   if (!pack_ || plan_.pinned_packed) {
-    return stream_->Pin(plan_.pinned_extents, pinned_memory_.data());
+    return stream_->Pin(plan_.pinned, pinned_memory_.data(), go_on);
   }
-  PENSTOCK_TRY(HugeRegion staging, MapTouched(plan_.staging_bytes));
-  return stream_->PinDecoded(plan_.pinned_extents, pinned_memory_.data(),
-                             {staging.data(), staging.size()}, *decoders_);
+  PENSTOCK_TRY(HugeRegion staging,
+               MapTouched(plan_.staging_bytes, 1, [](uint64_t) { return true; }));
+  return stream_->PinDecoded(plan_.pinned, pinned_memory_.data(), {staging.data(), staging.size()},
+                             *decoders_, go_on);
 }
 
-void Engine::Start(const PipelineOptions& options) {
+// Predictions may hold what one layer's demands do not need, and no more than would serve a layer.
+size_t Engine::AheadSlots(const PipelineOptions& options) const {
+  const size_t top_k = config_.shape.top_k;
+  if (options.predict == "off" || plan_.slots <= top_k) return 0;
+  return std::min<size_t>(plan_.slots - top_k, top_k);
+}
+
+// The largest of all devices.
+uint64_t Engine::WindowBytes() const {
+  uint64_t window = 0;
+  for (const io::DeviceStats& device : reader_->devices()) {
+    window = std::max(window, device.window_bytes);
+  }
+  return window;
+}
+
+void Engine::Start(const PipelineOptions& options, const LookaheadOptions& lookahead) {
   const auto pinned = [](const std::string& asked, const CpuSet& cpus) {
     return asked.empty() ? std::vector<int>()
                          : std::vector<int>(cpus.cpus.begin(), cpus.cpus.end());
@@ -231,17 +233,18 @@ void Engine::Start(const PipelineOptions& options) {
   const size_t nodes = decode_nodes_ ? cores_.decode_threads : 0;
   arena_ = std::make_unique<graph::Arena>(cores_.threads,
                                           pinned(options.cpus_compute, cores_.compute), nodes);
-  Services services{*arena_,        *reader_,       *pass_,       *stream_,
-                    *ring_,         *experts_,      *embed_rows_, catalogue_->embed,
-                    *step_context_, decoders_.get()};
+  Services services{*arena_,        *reader_,        *pass_,       *stream_,
+                    *ring_,         *experts_,       *embed_rows_, catalogue_->embed,
+                    *step_context_, decoders_.get(), nullptr,      nullptr,
+                    lookahead};
   if (decode_nodes_) {
     decode_arena_ = std::make_unique<graph::Arena>(
         nodes,
         pinned(options.cpus_decode.empty() ? options.cpus_compute : options.cpus_decode,
                cores_.decode),
-        cores_.threads);
-    decode_queue_ = std::make_unique<DecodeQueue>(*pass_, *stream_, *decoded_ring_, *decoders_,
-                                                  *decode_arena_, plan_.pinned_extents);
+        cores_.threads, "penstock-decode");
+    decode_queue_ =
+        std::make_unique<DecodeQueue>(*pass_, *stream_, *decoded_ring_, *decoders_, *decode_arena_);
     services.decode = decode_queue_.get();
     services.decoded_ring = decoded_ring_.get();
   }
@@ -249,20 +252,21 @@ void Engine::Start(const PipelineOptions& options) {
 }
 
 Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_t context,
-                                             const PipelineOptions& options,
-                                             const io::IoOptions& io_options,
-                                             const Notice& notice) {
+                                             const PipelineOptions& asked,
+                                             const io::IoOptions& io_options, const Notice& notice,
+                                             Predictor* predictor, const OpenProgress& progress) {
+  const PipelineOptions options = ApplyPreset(asked);
   std::unique_ptr<Engine> engine(new Engine);
   PENSTOCK_TRY(engine->kernels_, ops::ChooseKernels(options.isa, notice));
   PENSTOCK_TRY_VOID(engine->OpenCheckpoint(directory, notice));
   PENSTOCK_TRY_VOID(engine->OpenPack(options));
-  PENSTOCK_TRY_VOID(engine->ChooseCores(options));
+  PENSTOCK_TRY(engine->cores_, ChooseCores(options, engine->pack_ != nullptr));
   PENSTOCK_TRY_VOID(engine->ChooseDecode(options, notice));
   PENSTOCK_TRY(const io::DirectMode direct, io::ParseDirectMode(io_options.direct));
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));
   PENSTOCK_TRY_VOID(engine->Plan(context, options, io_options, files));
-  PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice));
-  engine->Start(options);
+  PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice, progress));
+  engine->Start(options, {ParsePredictMode(options.predict), engine->WindowBytes(), predictor});
   return engine;
 }
 
@@ -285,6 +289,22 @@ Result<text::StepResult> Engine::Step(const text::StateRef& before,
   result.after.push_back(std::move(after));
   result.logits = {step_context_->act.logits, config_.shape.vocab};
   return result;
+}
+
+RoutesHeader Engine::routes_header() const {
+  const Shape& shape = config_.shape;
+  return {shape.layers, shape.experts, shape.top_k, plan_.slot_bytes, checkpoint_id_};
+}
+
+TracedEngine Engine::Traced() const {
+  TracedEngine traced{pipeline_->picture(),
+                      *pass_,
+                      *ring_,
+                      {},
+                      arena_->threads(),
+                      decode_nodes_ ? cores_.decode_threads : 0};
+  for (const io::DeviceStats& device : reader_->devices()) traced.devices.push_back(device.name);
+  return traced;
 }
 
 std::string Engine::Describe() const {

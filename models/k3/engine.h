@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/arena.h"
@@ -9,20 +11,26 @@
 #include "io/reader.h"
 #include "models/k3/config/options.h"
 #include "models/k3/config/shape.h"
+#include "models/k3/experts/routes.h"
 #include "models/k3/layers/context.h"
-#include "models/k3/planner.h"
+#include "models/k3/plan/cores.h"
+#include "models/k3/plan/planner.h"
+#include "models/k3/plan/weight_bytes.h"
 #include "models/k3/state/state.h"
 #include "models/k3/step/pipeline.h"
+#include "models/k3/step/step_trace.h"
 #include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/packed/decode_choice.h"
 #include "models/k3/weights/packed/trunk_pack.h"
 #include "models/text/text_model.h"
-#include "runtime/cpu/cpu_list.h"
 #include "runtime/memory/block_pool.h"
 #include "runtime/memory/byte_ring.h"
 #include "runtime/memory/region.h"
 
 namespace penstock::k3 {
+
+// Told how far opening is: "memory made ready" first, then "weights pinned", in bytes; false stops.
+using OpenProgress = std::function<bool(std::string_view what, uint64_t done, uint64_t total)>;
 
 // A K3 checkpoint ready to run: its catalogue, the memory plan, the reader, the resident vectors
 // and the pipeline, made in this order and destroyed in the reverse one.
@@ -30,10 +38,13 @@ class Engine : public text::TextModel {
  public:
   // `context`: positions a sequence may have. Reads the headers, checks every contract and the
   // budget, and only then allocates. `notice` gets degradations in one line each.
+  // `predictor` (borrowed) names experts in place of the built-in ones. `progress` is asked
+  // while memory and pinned weights are made ready, which may take long.
   static Result<std::unique_ptr<Engine>> Open(const std::string& directory, size_t context,
                                               const PipelineOptions& options,
-                                              const io::IoOptions& io_options,
-                                              const Notice& notice);
+                                              const io::IoOptions& io_options, const Notice& notice,
+                                              Predictor* predictor = nullptr,
+                                              const OpenProgress& progress = {});
 
   size_t vocab_size() const override { return config_.shape.vocab; }
   size_t max_context() const override { return context_positions_; }
@@ -44,10 +55,30 @@ class Engine : public text::TextModel {
   void ExpectMore(bool more) override { pipeline_->ExpectMore(more); }
   void Cancel() override { pipeline_->Cancel(); }
 
+  // Tells `sink` of every choice of experts from the next step on; null ends it. It must outlive
+  // the steps. Not while a step runs.
+  void ObserveRoutes(RouteSink* sink) { step_context_->routes = sink; }
+  // Told of what happens from now on; null for nobody. Between steps; it must outlive the engine.
+  void Observe(StepObserver* observer) { pipeline_->Observe(observer); }
+  TracedEngine Traced() const;
+
   const StepStats& last_step() const { return pipeline_->last_step(); }
+  // The experts of the last step, layer by layer, and what is known of them as a whole.
+  std::span<const Route> last_routes() const { return pipeline_->last_routes(); }
+  RoutesHeader routes_header() const;
+  void PredictAlways(bool always) { pipeline_->PredictAlways(always); }
+  std::vector<LayerPrediction> prediction_stats() const { return pipeline_->prediction_stats(); }
+  const Experts& experts() const { return *experts_; }
+
   const Config& config() const { return config_; }
+  const Catalogue& catalogue() const { return *catalogue_; }
   const std::string& checkpoint_id() const { return checkpoint_id_; }
   const MemoryPlan& plan() const { return plan_; }
+  // For what replays a step's reads without its arithmetic, between two steps.
+  io::Reader& reader() { return *reader_; }
+  const Pass& pass() const { return *pass_; }
+  const WeightBytes& weight_bytes() const { return weight_bytes_; }  // For PredictStep.
+  const Cores& cores() const { return cores_; }
   std::string PlanTable() const { return plan_.Table(); }
   std::string GraphDot(bool with_times) const { return pipeline_->Dot(with_times); }
   size_t workers_seen() const { return arena_->workers_seen(); }
@@ -57,26 +88,18 @@ class Engine : public text::TextModel {
 
  private:
   Engine() = default;
-  // What Start needs of the machine's CPUs.
-  struct Cores {
-    CpuSet compute;
-    CpuSet decode;
-    size_t threads = 1;
-    size_t decode_threads = 1;
-    bool shared = true;  // The two sets have a CPU in common.
-  };
-
   Status OpenCheckpoint(const std::string& directory, const Notice& notice);
   Status OpenPack(const PipelineOptions& options);
-  Status ChooseCores(const PipelineOptions& options);
   Status ChooseDecode(const PipelineOptions& options, const Notice& notice);
   Status Plan(size_t context, const PipelineOptions& options, const io::IoOptions& io_options,
               const io::FileSet& files);
   Status Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
-                  io::FileSet files, const Notice& notice);
-  Status Pin();
+                  io::FileSet files, const Notice& notice, const OpenProgress& progress);
+  Status Pin(const OpenProgress& progress);
   size_t DecoderCount() const;
-  void Start(const PipelineOptions& options);
+  uint64_t WindowBytes() const;
+  void Start(const PipelineOptions& options, const LookaheadOptions& lookahead);
+  size_t AheadSlots(const PipelineOptions& options) const;
   std::vector<std::string> Paths() const;
 
   Config config_;
@@ -89,6 +112,7 @@ class Engine : public text::TextModel {
   Cores cores_;
   bool decode_nodes_ = false;
   DecodeCost decode_cost_;  // All zero when nothing was measured.
+  WeightBytes weight_bytes_;
   MemoryPlan plan_;
   size_t context_positions_ = 0;
 

@@ -5,10 +5,11 @@
 //
 //   config/    the numbers of a checkpoint (Shape), and the options of a run
 //   weights/   what is read: the catalogue of tensors, the order of use (Pass), the stream
-//              through the ring, the cache of routed experts, and where weights meet their inputs
+//              through the ring, and where weights meet their inputs
+//   experts/   the routed experts: their cache, and those that are read before they are demanded
 //   state/     versions of a sequence, immutable and sharing what did not change
 //   layers/    the arithmetic of one position, and its dataflow as bookkeeping alone (Flow)
-//   planner.h  shares the memory budget out, before anything is allocated
+//   plan/      shares the memory budget out, before anything is allocated, and predicts a step
 //   step/      the graph of one step: start reading at step/pipeline.h
 //   engine.h   opens a checkpoint and answers as a text::TextModel
 //   census/    what a directory of safetensors files holds, and how many bits its weights are

@@ -78,7 +78,7 @@ inline void Bf16Rows(const uint16_t* w, size_t rows, size_t cols, const float* x
 }
 
 // Up to four positions in one pass over the rows. Eight row streams come near the memory's rate for
-// one position; with more positions the registers hold fewer rows (bench/ops/bf16_bench.cc).
+// one position; with more positions the registers hold fewer rows (penstock bench kernels).
 inline void Bf16Chunk(const uint16_t* w, size_t rows, size_t cols, const float* x, size_t x_stride,
                       size_t positions, float* y, size_t y_stride) {
   if (positions == 4) Bf16Rows<3, 4>(w, rows, cols, x, x_stride, y, y_stride);

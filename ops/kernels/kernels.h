@@ -17,7 +17,7 @@ inline constexpr size_t kMaxResidualSources = 512;
 // [T][y_stride], strides in elements. Unless said otherwise y may not overlap an input. Sizes of
 // zero do nothing. Formulas: the K3 release's modelling file; MXFP4: OCP MX specification 1.0.
 struct Kernels {
-  const char* name;  // "scalar", "avx2"
+  const char* name;  // "scalar", "avx2", "avx512"
 
   // y[t][r] = sum_c w[r][c] * x[t][c];  w bf16 [rows][cols], rows contiguous, any cols.
   void (*matvec_bf16)(const uint16_t* w, size_t rows, size_t cols, const float* x, size_t x_stride,
@@ -29,8 +29,8 @@ struct Kernels {
 
   // y[t][r] = sum_c decode(w[r][c]) * x[t][c];  packed [rows][cols/2], the even column in the low
   // nibble, scales [rows][cols/32]; cols is a multiple of 32. `scratch` holds
-  // Mxfp4ScratchFloats(cols, positions) floats and is filled by mxfp4_prepare from x, once for all
-  // row ranges that share x and the same number of positions. Scale 0 is 2^-127; scale 255 gives
+  // Mxfp4ScratchFloats(cols, positions) floats and is filled by mxfp4_prepare of the same record
+  // from x, once for all row ranges that share x and the same number of positions. Scale 0 is 2^-127; scale 255 gives
   // NaN; non-finite x gives non-finite y.
   void (*mxfp4_prepare)(const float* x, size_t x_stride, size_t cols, size_t positions,
                         float* scratch);
@@ -99,6 +99,8 @@ struct Kernels {
 size_t Mxfp4ScratchFloats(size_t cols, size_t positions);
 
 const Kernels& ScalarKernels();
-const Kernels* Avx2Kernels();  // nullptr where this build or this CPU has none.
+// nullptr where this build or this CPU has none.
+const Kernels* Avx2Kernels();
+const Kernels* Avx512Kernels();
 
 }  // namespace penstock::ops

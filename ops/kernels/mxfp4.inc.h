@@ -56,7 +56,7 @@ PENSTOCK_INLINE void AddPairs(const WeightPairs& pairs, const float* x, F8 sums[
 }
 
 // U neighbouring blocks of one row, side by side: one chain of additions alone would wait for
-// itself (bench/ops/mxfp4_bench.cc). Their totals are added in ascending order all the same.
+// itself (penstock bench kernels). Their totals are added in ascending order all the same.
 template <int T, int U>
 PENSTOCK_INLINE void Mxfp4Blocks(const uint8_t* codes, const float* scales, const float* x,
                                  F8 totals[T]) {

@@ -16,7 +16,8 @@ constexpr Kernels kKernels = MakeKernels("scalar");
 const Kernels& ScalarKernels() { return kKernels; }
 
 size_t Mxfp4ScratchFloats(size_t cols, size_t positions) {
-  return (cols + kBlockColumns - 1) / kBlockColumns * kBlockColumns * positions;
+  constexpr size_t kWidest = 2 * kBlockColumns;  // Blocks that an instruction set takes at once.
+  return (cols + kWidest - 1) / kWidest * kWidest * positions;
 }
 
 }  // namespace penstock::ops

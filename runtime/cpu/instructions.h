@@ -6,6 +6,6 @@ namespace penstock {
 // compiled for. An object that needs less than its set asks for the whole of it all the same: CPUs
 // come with all of these or with none.
 bool CpuHasAvx2();    // AVX2, FMA, F16C, BMI1, BMI2, LZCNT, POPCNT.
-bool CpuHasAvx512();  // All of that, and AVX-512 F, BW, VL, VBMI, VBMI2, VPOPCNTDQ.
+bool CpuHasAvx512();  // All of that, and AVX-512 F, BW, DQ, VL, VBMI, VBMI2, VPOPCNTDQ.
 
 }  // namespace penstock

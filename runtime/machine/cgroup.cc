@@ -108,15 +108,18 @@ void AddMemoryV2(const std::string& folder, CgroupLimits& limits) {
   }
 }
 
+// A group tells the smallest limit of itself and all that hold it, also of those that a container
+// does not see; what they have in use is not told, only what this one has.
 void AddMemoryV1(const std::string& folder, CgroupLimits& limits) {
+  const std::string stat = folder + "/memory.stat";
   const std::string file = folder + "/memory.limit_in_bytes";
-  const auto limit = ReadNumber(file);
-  if (!limit || *limit >= kNoLimitV1) return;
-  limits.memory.push_back(
-      {.file = file,
-       .limit = *limit,
-       .used = ReadNumber(folder + "/memory.usage_in_bytes").value_or(0),
-       .page_cache = ReadPageCache(folder + "/memory.stat", "total_cache", "total_shmem")});
+  const uint64_t own = ReadNumber(file).value_or(kNoLimitV1);
+  const uint64_t hierarchy = ReadField(stat, "hierarchical_memory_limit").value_or(kNoLimitV1);
+  if (std::min(own, hierarchy) >= kNoLimitV1) return;
+  limits.memory.push_back({.file = hierarchy < own ? stat : file,
+                           .limit = std::min(own, hierarchy),
+                           .used = ReadNumber(folder + "/memory.usage_in_bytes").value_or(0),
+                           .page_cache = ReadPageCache(stat, "total_cache", "total_shmem")});
 }
 
 void AddQuota(std::optional<uint64_t> quota, std::optional<uint64_t> period, CgroupLimits& limits) {

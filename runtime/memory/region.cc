@@ -1,6 +1,7 @@
 #include "runtime/memory/region.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -8,7 +9,9 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -38,6 +41,8 @@ bool ParseBounds(std::string_view line, uintptr_t* begin, uintptr_t* end) {
   const auto second = std::from_chars(first.ptr + 1, last, *end, 16);
   return second.ec == std::errc() && second.ptr != last && *second.ptr == ' ';
 }
+
+constexpr size_t kTouchBytes = size_t{64} << 20;  // Between two questions whether to go on.
 
 }  // namespace
 
@@ -76,13 +81,37 @@ HugeRegion& HugeRegion::operator=(HugeRegion&& other) noexcept {
   return *this;
 }
 
-void HugeRegion::Touch() {
-  if (size_ == 0) return;
-  if (madvise(data_, RoundUp(size_, kPageBytes), MADV_POPULATE_WRITE) == 0) return;
-  for (size_t at = 0; at < size_; at += kPageBytes) {
+void HugeRegion::Touch() { TouchPart(0, size_); }
+
+void HugeRegion::TouchPart(size_t begin, size_t end) {
+  if (begin >= end) return;
+  if (madvise(data_ + begin, RoundUp(end - begin, kPageBytes), MADV_POPULATE_WRITE) == 0) return;
+  for (size_t at = begin; at < end; at += kPageBytes) {
     volatile std::byte* byte = data_ + at;
     *byte = *byte;
   }
+}
+
+bool HugeRegion::Touch(size_t threads, const std::function<bool(uint64_t)>& go_on) {
+  std::atomic<size_t> next{0};
+  std::atomic<uint64_t> done{0};
+  std::atomic<bool> stopped{false};
+  const auto work = [&](bool tells) {
+    for (size_t at = next.fetch_add(kTouchBytes); at < size_ && !stopped;
+         at = next.fetch_add(kTouchBytes)) {
+      const size_t end = std::min(size_, at + kTouchBytes);
+      TouchPart(at, end);
+      done += end - at;
+      if (tells && !go_on(done)) stopped = true;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    const size_t parts = (size_ + kTouchBytes - 1) / kTouchBytes;
+    for (size_t i = 1; i < std::min(threads, parts); ++i) others.emplace_back(work, false);
+    work(true);
+  }
+  return !stopped;
 }
 
 size_t HugeRegion::HugeBytes() const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "runtime/memory/buffer.h"
 #include "runtime/result.h"
@@ -32,12 +33,16 @@ class HugeRegion {
 
   // Makes every page resident now. Overwrites nothing that was written before.
   void Touch();
+  // The same by several threads. go_on: called on this thread with the bytes done so far, every
+  // 64 MiB of its own; false ends it early, and then so does this.
+  bool Touch(size_t threads, const std::function<bool(uint64_t)>& go_on);
 
   // Bytes of it that are backed by huge pages at this moment, as /proc/self/smaps tells it; 0 when
   // that cannot be read. Walks the process's mappings: for start-up, not for a loop.
   size_t HugeBytes() const;
 
  private:
+  void TouchPart(size_t begin, size_t end);
   std::byte* data_ = nullptr;
   size_t size_ = 0;
   std::byte* mapping_ = nullptr;  // With the alignment's slack and the guard pages.

@@ -63,8 +63,10 @@ void AddFlags(CLI::App& app, const OptionSet& options, Arguments& arguments) {
            })
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  app.add_option("--config", arguments.config)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  if (options.Find("config") == nullptr) {  // A command may have another use for the word.
+    app.add_option("--config", arguments.config)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
   app.add_flag("-h,--help", arguments.help);
 }
 
@@ -181,10 +183,13 @@ std::string FormatHelp(const CommandLine& command, const OptionSet& options) {
     section = row.section;
     out += HelpLine(row);
   }
-  out +=
-      "\nalways:\n  --config FILE           Values as JSON, in the form that \"penstock config\" "
-      "prints; "
-      "flags beat it.\n  -h, --help              This text.\n";
+  out += "\nalways:\n";
+  if (options.Find("config") == nullptr) {
+    out +=
+        "  --config FILE           Values as JSON, in the form that \"penstock config\" prints; "
+        "flags beat it.\n";
+  }
+  out += "  -h, --help              This text.\n";
   if (!command.examples.empty()) out += "\nexamples:\n";
   for (const std::string& example : command.examples) out += "  " + example + "\n";
   return out;

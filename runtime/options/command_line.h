@@ -21,7 +21,8 @@ enum class Parsed { kRun, kHelp };
 
 // Reads arguments (without the program's and the command's name) into `options`: first the file of
 // `--config FILE`, then the flags, so that a flag beats the file wherever it stands. The last of a
-// repeated flag counts. --help and -h answer kHelp and check nothing.
+// repeated flag counts. A row of the name "config" is an option like any other: there is no such file
+// then. --help and -h answer kHelp and check nothing.
 // Refused: an unknown flag (the nearest known one is named), a value out of range (the range is
 // named), a flag without its value, an argument too many.
 Result<Parsed> ParseCommandLine(const CommandLine& command, std::span<const std::string> arguments,

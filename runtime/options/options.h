@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/options/zero_is_auto.h"
 #include "runtime/result.h"
 #include "runtime/size.h"
 
@@ -109,7 +110,15 @@ class RowVisitor {
                   const char* help) {
     OptionRow row = Row(names, help);
     row.unit = unit;
-    if constexpr (std::is_same_v<T, ByteSize>) {
+    if constexpr (std::is_same_v<Min, ZeroIsAuto>) {
+      static_assert(std::is_same_v<T, ByteSize>);
+      const ByteSize high{static_cast<uint64_t>(max)};
+      row.range = "auto, " + FormatRange(ByteSize{}, high);
+      row.assign = Assign(field, [=](auto text) {
+        return text == "auto" ? ByteSize{} : ParseSizeIn(text, 0, high.bytes);
+      });
+      row.value = [&field] { return Json(field.bytes == 0 ? "auto" : FormatSize(field)); };
+    } else if constexpr (std::is_same_v<T, ByteSize>) {
       const ByteSize low{static_cast<uint64_t>(min)}, high{static_cast<uint64_t>(max)};
       row.range = FormatRange(low, high);
       row.assign =

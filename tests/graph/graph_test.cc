@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -147,6 +148,48 @@ TEST(Graph, EveryThreadOfTheArenaWorks) {
   graph.WaitIdle();
   EXPECT_EQ(threads.size(), 2u);
   EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
+}
+
+Subject SubjectOf(const Number& number) { return {.part = static_cast<uint32_t>(number.value)}; }
+
+struct Watcher : Observer {
+  void Begins(const NodeFacts& node, Subject* subject) override {
+    const std::lock_guard lock(mutex);
+    ++begun;
+    subject->item = static_cast<uint32_t>(node.index);
+  }
+  void Ended(const NodeFacts& node, const Subject& subject, uint64_t start_ns,
+             uint64_t end_ns) override {
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(subject.item, node.index);
+    EXPECT_LE(start_ns, end_ns);
+    seen[node.name].insert(subject.part);
+  }
+  std::mutex mutex;
+  size_t begun = 0;
+  std::map<std::string, std::set<uint32_t>> seen;
+};
+
+TEST(Graph, AnObserverIsToldOfEveryBodyAndItsMessage) {
+  Arena arena(2, {});
+  Watcher watcher;
+  Toy toy(arena, 4, 20);
+  toy.graph_.Observe(&watcher);
+  ASSERT_TRUE(toy.Run().has_value());
+  EXPECT_EQ(watcher.begun, 40u);
+  ASSERT_EQ(watcher.seen.size(), 2u);
+  EXPECT_EQ(watcher.seen["square"].size(), 20u);
+  EXPECT_EQ(watcher.seen["sum"].size(), 20u);
+  EXPECT_TRUE(watcher.seen["square"].contains(19));
+  EXPECT_TRUE(watcher.seen["sum"].contains(19 * 19));
+}
+
+TEST(NodeFacts, CountsAndKeepsTheLongest) {
+  NodeFacts node;
+  for (const uint64_t ns : {3, 9, 4}) node.Count(ns);
+  EXPECT_EQ(node.messages.load(), 3u);
+  EXPECT_EQ(node.busy_ns.load(), 16u);
+  EXPECT_EQ(node.longest_ns.load(), 9u);
 }
 
 TEST(Outcome, TheFirstToEndWins) {

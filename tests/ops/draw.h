@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <random>
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/isa.h"
 #include "ops/kernels/kernels.h"
 
 // Random cases of the operator tests. The seed is GoogleTest's (--gtest_random_seed=N repeats a
@@ -55,8 +57,8 @@ class Draw {
 
 // Every record this machine can run.
 inline std::vector<const Kernels*> RunnableKernels() {
-  std::vector<const Kernels*> all = {&ScalarKernels()};
-  if (const Kernels* avx2 = Avx2Kernels()) all.push_back(avx2);
+  std::vector<const Kernels*> all = KernelsHere();
+  std::reverse(all.begin(), all.end());
   return all;
 }
 

@@ -47,6 +47,7 @@ class FaultEngine final : public Engine {
   void Start(Sink sink) override;
   void Submit(std::span<const EngineRead> reads) override;
   void Stop() override;
+  bool Repace(uint64_t bytes_per_second) override { return inner_->Repace(bytes_per_second); }
   std::string Describe() const override {
     return fmt::format("{}, with faults {}", inner_->Describe(), script_.text);
   }

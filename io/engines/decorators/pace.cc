@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -29,15 +30,16 @@ class PacedEngine final : public Engine {
   void Submit(std::span<const EngineRead> reads) override;
   void Stop() override;
   std::string Describe() const override;
+  bool Repace(uint64_t bytes_per_second) override;
 
  private:
   using Clock = DelayLine<Completion>::Clock;
 
-  Clock::time_point DueOf(const Completion& completion);
+  std::optional<Clock::time_point> DueOf(const Completion& completion);
 
-  const Pace pace_;
+  Pace pace_;  // With the mutex.
   Sink sink_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Clock::time_point> submitted_;
   Clock::time_point free_;  // When the device has served what came before.
   DelayLine<Completion> line_;
@@ -47,8 +49,21 @@ class PacedEngine final : public Engine {
 void PacedEngine::Start(Sink sink) {
   sink_ = std::move(sink);
   inner_->Start([this](auto batch) {
-    for (const Completion& completion : batch) line_.Hold(completion, DueOf(completion));
+    for (const Completion& completion : batch) {
+      const auto due = DueOf(completion);
+      if (due) {
+        line_.Hold(completion, *due);
+      } else {
+        sink_({&completion, 1});
+      }
+    }
   });
+}
+
+bool PacedEngine::Repace(uint64_t bytes_per_second) {
+  const std::lock_guard lock(mutex_);
+  pace_.bytes_per_second = bytes_per_second;
+  return true;
 }
 
 void PacedEngine::Submit(std::span<const EngineRead> reads) {
@@ -60,12 +75,14 @@ void PacedEngine::Submit(std::span<const EngineRead> reads) {
 }
 
 // Counts from the submission, not from the completion of the engine underneath: what that takes is
-// part of the time, and a wake-up that comes late is caught up with by the next read.
-PacedEngine::Clock::time_point PacedEngine::DueOf(const Completion& completion) {
+// part of the time, and a wake-up that comes late is caught up with by the next read. Nothing: at
+// once.
+std::optional<PacedEngine::Clock::time_point> PacedEngine::DueOf(const Completion& completion) {
   const std::lock_guard lock(mutex_);
   const auto found = submitted_.find(completion.cookie);
   const Clock::time_point submitted = found->second;
   submitted_.erase(found);
+  if (pace_.bytes_per_second == 0) return std::nullopt;
   const double bytes = static_cast<double>(std::max<int64_t>(completion.result, 0));
   const auto service = std::chrono::nanoseconds(
       static_cast<int64_t>(bytes * 1e9 / static_cast<double>(pace_.bytes_per_second)));
@@ -79,6 +96,7 @@ void PacedEngine::Stop() {
 }
 
 std::string PacedEngine::Describe() const {
+  const std::lock_guard lock(mutex_);
   return fmt::format("{}, paced to {}/s and {}", inner_->Describe(),
                      FormatSize({pace_.bytes_per_second}), FormatDuration(pace_.latency));
 }

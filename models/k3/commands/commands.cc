@@ -11,6 +11,8 @@
 #include "models/k3/commands/config.h"
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/pack/pack.h"
+#include "models/k3/commands/plan.h"
+#include "models/k3/commands/replay.h"
 #include "models/k3/commands/version.h"
 #include "runtime/options/nearest.h"
 
@@ -23,13 +25,15 @@ struct Command {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 10> kCommands = {{
     {"generate", "continue a prompt with a checkpoint", RunGenerate},
     {"pack", "store the trunk losslessly in fewer bytes", RunPack},
     {"unpack", "the file back from its pack", RunUnpack},
     {"verify", "check every byte of a pack", RunVerify},
     {"inspect", "what a checkpoint holds, and what its weights are worth", RunInspect},
+    {"plan", "what a run would hold, and how long a token would take", RunPlanCommand},
     {"synth", "write a random checkpoint of any shape", RunSynth},
+    {"replay", "what caches and predictors make of recorded routes", RunReplay},
     {"bench", "how fast a part of the program is on this machine", RunBench},
     {"config", "the values a run would use, as JSON", RunConfig},
 }};

@@ -67,6 +67,10 @@ size_t Activations::Lay(const Shape& shape, float* base) {
   chosen_weight = layout.Take(shape.top_k);
   static_assert(sizeof(uint32_t) == sizeof(float));
   chosen = reinterpret_cast<uint32_t*>(layout.Take(shape.top_k));
+  for (float** vector : {&ahead_mixed, &ahead_x}) *vector = layout.Take(shape.hidden);
+  for (float** vector : {&ahead_router, &ahead_scratch}) *vector = layout.Take(shape.experts);
+  ahead_weight = layout.Take(shape.top_k);
+  ahead_chosen = reinterpret_cast<uint32_t*>(layout.Take(shape.top_k));
   logits = layout.Take(shape.vocab);
   return layout.taken();
 }
@@ -80,6 +84,7 @@ Result<Activations> Activations::Create(const Shape& shape) {
   PENSTOCK_TRY(activations.memory_, HugeRegion::Map(Bytes(shape)));
   activations.memory_.Touch();
   activations.sources.resize(MostResidualBlocks(shape) + 1);
+  activations.ahead_sources.resize(activations.sources.size());
   activations.Lay(shape, reinterpret_cast<float*>(activations.memory_.data()));
   return activations;
 }

@@ -71,9 +71,18 @@ class Activations {
   float* chosen_weight = nullptr;  // [top_k]
   uint32_t* chosen = nullptr;      // [top_k]
 
+  // The prediction of what a later layer chooses.
+  float* ahead_mixed = nullptr;      // [H]
+  float* ahead_x = nullptr;          // [H]
+  float* ahead_router = nullptr;     // [E] logits, then scores
+  float* ahead_scratch = nullptr;    // [E]
+  float* ahead_weight = nullptr;     // [top_k]
+  uint32_t* ahead_chosen = nullptr;  // [top_k]
+
   float* logits = nullptr;  // [V]
 
   std::vector<const float*> sources;  // [most blocks + 1] what a residual mix is over
+  std::vector<const float*> ahead_sources;
 
  private:
   // Lays the vectors out from `base` (may be null, to measure) and returns the floats taken.

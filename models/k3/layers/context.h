@@ -15,6 +15,17 @@
 
 namespace penstock::k3 {
 
+struct Context;
+
+// Told of every choice of experts: context.layer, act.chosen and act.router (the scores) are in
+// place. Called on a thread of the step, one call at a time; what it reads besides may be the
+// residual stream (acc with the attention's output, which y still holds, and the blocks).
+class RouteSink {
+ public:
+  virtual ~RouteSink() = default;
+  virtual void Chosen(const Context& context) = 0;
+};
+
 // What the bodies of a step work on: the fixed parts, and where the step stands. The fields of the
 // step and the layer are written between stages only (by the flow, which is serial) and read by the
 // bodies that the flow then starts.
@@ -46,7 +57,10 @@ struct Context {
   Phase phase = Phase::kAttention;
   size_t kda_ordinal = 0;  // Of this layer among the KDA layers.
   size_t mla_ordinal = 0;
+  size_t moe_ordinal = 0;
   MutableBuffer kda_block;  // The state that this step's KDA layer writes.
+
+  RouteSink* routes = nullptr;  // Null: nobody listens. Set between steps.
 
   const LayerVectors& vectors() const { return resident.layer(layer); }
 };

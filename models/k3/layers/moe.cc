@@ -11,6 +11,15 @@ void ActivateMlp(Context& context, size_t width) {
                            context.shape.situ_linear_beta, context.act.mlp_gate);
 }
 
+namespace {
+
+ops::RouterConfig ConfigOf(const Shape& shape) {
+  return {shape.experts,    shape.top_k,       shape.groups,
+          shape.top_groups, shape.renormalize, shape.routed_scale};
+}
+
+}  // namespace
+
 Status ChooseExperts(Context& context) {
   const Shape& shape = context.shape;
   Activations& act = context.act;
@@ -19,11 +28,24 @@ Status ChooseExperts(Context& context) {
     return Unsound("the router's scores are not finite", WhereOf(context));
   }
   context.kernels.sigmoid(act.router, shape.experts, act.router);
-  const ops::RouterConfig config{shape.experts,    shape.top_k,       shape.groups,
-                                 shape.top_groups, shape.renormalize, shape.routed_scale};
-  ops::Route(config, act.router, context.vectors().router_bias, act.router_scratch, act.chosen,
-             act.chosen_weight);
+  ops::Route(ConfigOf(shape), act.router, context.vectors().router_bias, act.router_scratch,
+             act.chosen, act.chosen_weight);
+  if (context.routes != nullptr) context.routes->Chosen(context);
   return {};
+}
+
+bool ChooseAhead(Context& context, size_t layer) {
+  const Shape& shape = context.shape;
+  Activations& act = context.act;
+  const float* bias = context.resident.layer(layer).router_bias;
+  if (!context.kernels.all_finite(act.ahead_router, shape.experts) ||
+      !context.kernels.all_finite(bias, shape.experts)) {
+    return false;
+  }
+  context.kernels.sigmoid(act.ahead_router, shape.experts, act.ahead_router);
+  ops::Route(ConfigOf(shape), act.ahead_router, bias, act.ahead_scratch, act.ahead_chosen,
+             act.ahead_weight);
+  return true;
 }
 
 void PrepareLatent(Context& context) {

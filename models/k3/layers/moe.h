@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "models/k3/experts/expert_view.h"
 #include "models/k3/layers/context.h"
-#include "models/k3/weights/expert_view.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {
@@ -14,6 +14,10 @@ void ActivateMlp(Context& context, size_t width);
 // Chooses the experts of this position from the router's logits: act.chosen and act.chosen_weight.
 // Unsound when a logit or a bias is not finite: a comparison with NaN would silently drop an expert.
 Status ChooseExperts(Context& context);
+
+// The same from act.ahead_router for `layer`: act.ahead_chosen. False when a score is not finite. It
+// touches nothing that the step uses.
+bool ChooseAhead(Context& context, size_t layer);
 
 // Prepares act.latent for the MXFP4 products; every expert reads the result.
 void PrepareLatent(Context& context);

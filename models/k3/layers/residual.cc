@@ -3,21 +3,27 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 namespace penstock::k3 {
 namespace {
 
-// act.mixed = the mix of the finished blocks and acc, oldest first; acc alone is its own mix.
-const float* Mix(Context& context, const float* factor) {
+// `mixed` = the mix of the finished blocks and acc, oldest first; acc alone is its own mix.
+const float* MixInto(Context& context, const float* factor, std::vector<const float*>& sources,
+                     float* mixed) {
   Activations& act = context.act;
   const size_t hidden = context.shape.hidden;
   const size_t finished = context.residual_blocks;
   if (finished == 0) return act.acc;
-  for (size_t i = 0; i < finished; ++i) act.sources[i] = act.blocks + i * hidden;
-  act.sources[finished] = act.acc;
-  context.kernels.residual_mix(act.sources.data(), finished + 1, factor, hidden,
-                               context.shape.norm_eps, act.mixed);
-  return act.mixed;
+  for (size_t i = 0; i < finished; ++i) sources[i] = act.blocks + i * hidden;
+  sources[finished] = act.acc;
+  context.kernels.residual_mix(sources.data(), finished + 1, factor, hidden, context.shape.norm_eps,
+                               mixed);
+  return mixed;
+}
+
+const float* Mix(Context& context, const float* factor) {
+  return MixInto(context, factor, context.act.sources, context.act.mixed);
 }
 
 void NormInto(Context& context, const float* mixed, const float* weight) {
@@ -39,6 +45,14 @@ void MixBeforeAttention(Context& context) {
 
 void MixBeforeMlp(Context& context) {
   NormInto(context, Mix(context, context.vectors().mlp_factor), context.vectors().post_norm);
+}
+
+void MixAhead(Context& context, size_t layer) {
+  Activations& act = context.act;
+  const LayerVectors& vectors = context.resident.layer(layer);
+  const float* mixed = MixInto(context, vectors.mlp_factor, act.ahead_sources, act.ahead_mixed);
+  context.kernels.rms_norm(mixed, vectors.post_norm, context.shape.hidden, context.shape.norm_eps,
+                           act.ahead_x);
 }
 
 void MixBeforeHead(Context& context) {

@@ -16,6 +16,10 @@ void MixBeforeAttention(Context& context);
 // x = rms_norm(mix; post_attention_norm) before the MLP.
 void MixBeforeMlp(Context& context);
 
+// ahead_x = what MixBeforeMlp of `layer` would make of the stream as it stands: the input of its
+// router as far as it is known before its attention. Writes ahead_mixed and ahead_x alone.
+void MixAhead(Context& context, size_t layer);
+
 // x = rms_norm(mix; final norm) before the head.
 void MixBeforeHead(Context& context);
 

@@ -52,12 +52,16 @@ Pipeline::Pipeline(const Services& services)
       context_(services.context),
       flow_(services.pass, services.context.shape),
       meeting_(services.pass, services.stream, kBlockBytes),
-      meter_(services.stream, services.experts, services.decoders),
+      lookahead_(services.context, services.experts, services.stream, services.lookahead),
+      meter_({services.reader, services.stream, services.experts, services.decoders,
+              services.decode, services.arena.threads()},
+             idle_),
       graph_(services.arena),
       admit_(graph_, "admit", kSerial, [this](Wake, auto& out) { Admit(out); }),
       read_(graph_, "read", [this](const Extent& extent, auto reply) { Read(extent, reply); }),
       meet_(graph_, "meet", kSerial, [this](const Arrival& a, auto& out) { Meet(a, out); }),
       product_(graph_, "product", kWide, [this](const Block& b, auto& out) { Multiply(b, out); }),
+      predict_(graph_, "predict", kSerial, [this](const Glimpse& g, auto&) { Predict(g); }),
       attend_(graph_, "attend", kWide, [this](const Block& b, auto& out) { Attend(b, out); }),
       embed_row_(graph_, "embed", [this](const Token& t, auto reply) { ReadRow(t, reply); }),
       advance_(graph_, "advance", kSerial, [this](const Done& d, auto& out) { Advance(d, out); }),
@@ -69,13 +73,18 @@ Pipeline::Pipeline(const Services& services)
       activate_(Small("activate", Event::kActivated, ActivateLayer)),
       choose_(Small("choose experts", Event::kChosen, ChooseExperts)),
       prepare_latent_(Small("prepare latent", Event::kLatentPrepared, Always<PrepareLatent>)),
-      credits_(graph_, "cache slots", services.experts.slots()),
+      credits_(graph_, "cache slots", services.experts.demand_slots()),
       fetch_(graph_, "fetch expert", [this](const Wanted& w, auto reply) { Fetch(w, reply); }),
       expert_(graph_, "expert", kWide, [this](const ReadyExpert& e, auto& out) { Apply(e, out); }),
       gather_(Small("gather", Event::kGathered, Always<GatherExperts>)),
       combine_(Small("combine", Event::kCombined, CombineSublayer)),
       commit_(graph_, "commit", kSerial, [this](Go, auto&) { Commit(); }) {
+  for (uint32_t layer = 0; layer < context_.shape.layers; ++layer) {
+    if (context_.shape.IsMoe(layer)) routes_.push_back({0, layer, {}, {}});
+  }
   Connect();
+  meter_.Watch(graph_.picture());
+  s_.reader.Observe([this](const io::ReadSpan& read) { OnRead(read); });
   s_.ring.OnFree([this] { WakeAdmission(); });
   s_.experts.OnRelease([this] { credits_.Return(); });
   WakeAdmission();
@@ -93,6 +102,7 @@ void Pipeline::Connect() {
   graph::Connect<0>(meet_, product_, "row blocks");
   graph::Connect<1>(meet_, attend_, "rows of kv_b");
   graph::Connect<2>(meet_, expert_, "expert and its input");
+  graph::Connect<3>(meet_, predict_, "router of the layer to come");
   graph::Connect(embed_row_, advance_, "row");
   graph::Connect<kToMeet>(advance_, meet_, "input ready");
   graph::Connect<kToMix>(advance_, mix_);
@@ -131,9 +141,11 @@ Pipeline::SmallStage Pipeline::Small(const char* name, Event event, Status (*bod
 Pipeline::~Pipeline() {
   PauseWeights();
   graph_.outcome().Fail(Cancelled("the pipeline is shut down"));
+  EndPredictions();
   // Every reply comes, and nothing runs on an I/O thread any more: only then may the graph go, and
   // before it the ring's and the cache's way back into it is used for the last time.
   s_.reader.Stop();
+  s_.reader.Observe({});
   graph_.WaitIdle();
   meeting_.Reset();
   s_.stream.Drop();
@@ -205,6 +217,7 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
   if (arrival.failed) return;
   met_blocks_.clear();
   met_experts_.clear();
+  if (arrival.kind == Arrival::Kind::kLookahead) return MeetLookahead(arrival, out);
   Status status;
   switch (arrival.kind) {
     case Arrival::Kind::kExtent:
@@ -219,9 +232,12 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
     case Arrival::Kind::kExpertInput:
       meeting_.LatentReady(arrival.expert.visit, met_experts_);
       break;
+    case Arrival::Kind::kLookahead:
+      break;
   }
   Failed(status);
-  for (const Block& block : met_blocks_) {
+  for (Block& block : met_blocks_) {
+    block.late = arrival.kind == Arrival::Kind::kExtent;
     const Product& product = s_.pass.ProductOf(s_.pass.extents()[block.extent]);
     if (product.role == Role::kMlaKvB) {
       out.Put<1>(block);
@@ -229,107 +245,28 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
       out.Put<0>(block);
     }
   }
-  for (const ReadyExpert& expert : met_experts_) out.Put<2>(expert);
+  for (ReadyExpert& expert : met_experts_) {
+    expert.late = arrival.kind == Arrival::Kind::kExpert;
+    out.Put<2>(expert);
+  }
   met_blocks_.clear();  // The scratch must not hold references.
   met_experts_.clear();
 }
 
-// --- arithmetic ---
-
-// The block's rows as bf16: all of them, or tile by tile as they are decoded.
-template <class Work>
-Status Pipeline::ForRows(const Block& block, const Work& work) {
-  if (block.tiles == 0) {
-    work(reinterpret_cast<const uint16_t*>(block.weights.data()), block.first_row, block.rows);
-    return {};
+// The router's bytes are looked at where they would be taken, so that they cannot go meanwhile.
+void Pipeline::MeetLookahead(const Arrival& arrival, MeetStage::Outputs& out) {
+  Glimpse glimpse{arrival.expert.visit, arrival.step, arrival.number, arrival.router, false, {}};
+  if (arrival.router && !Over()) {
+    meeting_.Peek(s_.pass.Find(arrival.number, Role::kRouter), met_blocks_);
   }
-  const size_t row_bytes =
-      size_t{s_.pass.ProductOf(s_.pass.extents()[block.extent]).matrix.cols} * 2;
-  StripeDecoders::Lease decoder = s_.decoders->Take();
-  PENSTOCK_TRY_VOID(decoder->Begin(block.extent, {block.weights.data(), block.weights.size()}));
-  size_t row = block.first_row;
-  for (size_t i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
-    const uint64_t start = NowNs(Clock::kWall);
-    PENSTOCK_TRY(const std::span<const std::byte> tile, decoder->Tile(i));
-    s_.decoders->Count(NowNs(Clock::kWall) - start, tile.size());
-    work(reinterpret_cast<const uint16_t*>(tile.data()), row, tile.size() / row_bytes);
-    row += tile.size() / row_bytes;
+  for (const Block& block : met_blocks_) {
+    glimpse.block = block;
+    out.Put<3>(glimpse);
   }
-  return {};
-}
-
-void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
-  if (Over()) return;
-  const PassExtent& extent = s_.pass.extents()[block.extent];
-  const Product& product = s_.pass.ProductOf(extent);
-  idle_.Enter(kOnTrunk);
-  const size_t cols = product.matrix.cols;
-  const float* const x = InputOf(context_, product.role);
-  float* const y = OutputOf(context_, product.role);
-  const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
-    context_.kernels.matvec_bf16(rows, count, cols, x, cols, 1, y + first_row, product.matrix.rows);
-  });
-  idle_.Leave();
-  if (!Failed(done)) out.Put<0>(Done{Event::kMultiplied, extent.product, block.rows});
-}
-
-void Pipeline::Attend(const Block& block, BlockStage::Outputs& out) {
-  if (Over()) return;
-  idle_.Enter(kOnTrunk);
-  const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
-    AttendLatent(context_, rows, first_row, count);
-  });
-  idle_.Leave();
-  if (Failed(done)) return;
-  out.Put<0>(Done{Event::kMultiplied, s_.pass.extents()[block.extent].product, block.rows});
-}
-
-void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out) {
-  if (Over()) return;
-  idle_.Enter(kOnGraph);
-  for (uint32_t head = heads.first; head < heads.first + heads.count; ++head) {
-    KdaHead(context_, head);
-  }
-  idle_.Leave();
-  out.Put<0>(Done{Event::kKdaHeads, 0, heads.count});
-}
-
-void Pipeline::Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out) {
-  if (Over()) return;
-  idle_.Enter(kOnExpert);
-  ApplyExpert(context_, expert.weights.view, expert.rank);
-  idle_.Leave();
-  out.Put<0>(Done{Event::kExpertApplied, 0, 0});
-}
-
-void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
-  const size_t row_bytes = size_t{s_.embed.cols} * 2;
-  const io::Extent row{s_.embed.extent.file, s_.embed.extent.offset + token.id * row_bytes,
-                       row_bytes, 0};
-  const size_t bytes = s_.reader.BufferBytes(row);
-  embed_ = {row_bytes, bytes, 1};
-  auto block = s_.embed_rows.Allocate();
-  if (!block) {
-    graph_.outcome().Fail(penstock::Failed("the embedding row of an earlier step is still held"));
-    return reply(Done{Event::kEmbedded, kNone, 0});
-  }
-  MutableBuffer place = block->TakeFront(bytes);
-  block.reset();  // The block is free again when the read's reference drops, not this one.
-  s_.reader.Read(row, std::move(place), io::ReadClass::kDemanded,
-                 [this, reply](Result<BufferRef> result) {
-                   Done done{Event::kEmbedded, 0, 0};
-                   if (!result) {
-                     graph_.outcome().Fail(result.error());
-                     done.index = kNone;
-                   } else {
-                     const BufferRef bits = std::move(*result);
-                     idle_.Enter(kOnEmbed);
-                     context_.kernels.widen_bf16(reinterpret_cast<const uint16_t*>(bits.data()),
-                                                 s_.embed.cols, context_.act.acc);
-                     idle_.Leave();
-                   }
-                   reply(done);
-                 });
+  met_blocks_.clear();
+  glimpse.block = Block();
+  glimpse.last = true;
+  out.Put<3>(glimpse);
 }
 
 // --- what becomes possible ---
@@ -339,22 +276,52 @@ void Pipeline::Advance(const Done& done, AdvanceStage::Outputs& out) {
   next_.clear();
   flow_.Advance(done, next_);
   if (done.event == Event::kKdaHeads && !next_.empty()) EndKda(context_);
-  if (done.event == Event::kEmbedded || flow_.layer() != context_.layer) EnterLayer();
+  if (done.event == Event::kEmbedded || flow_.layer() != context_.layer) {
+    EnterLayer();
+    LookAhead(out);
+  }
   context_.phase = flow_.phase();
+  if (done.event == Event::kChosen) NoteRoute();
   for (const Next& next : next_) Dispatch(next, out);
 }
 
 void Pipeline::EnterLayer() {
   context_.layer = flow_.layer();
-  context_.kda_ordinal = context_.mla_ordinal = 0;
+  context_.kda_ordinal = context_.mla_ordinal = context_.moe_ordinal = 0;
   for (size_t layer = 0; layer < context_.layer; ++layer) {
     ++(context_.shape.IsKda(layer) ? context_.kda_ordinal : context_.mla_ordinal);
+    if (context_.shape.IsMoe(layer)) ++context_.moe_ordinal;
   }
   s_.stream.Reach(context_.step, context_.layer);
   WakeAdmission();
 }
 
+// Before the layer's first stage is started: the stream is read as it stands.
+void Pipeline::LookAhead(AdvanceStage::Outputs& out) {
+  const Lookahead::Wanted wanted = lookahead_.Enter();
+  if (wanted == Lookahead::Wanted::kNothing) return;
+  Arrival arrival;
+  arrival.kind = Arrival::Kind::kLookahead;
+  arrival.number = static_cast<uint32_t>(context_.layer);
+  arrival.expert.visit = Visit(context_.attempt, context_.layer);
+  arrival.step = context_.step;
+  arrival.router = wanted == Lookahead::Wanted::kRouter;
+  out.Put<kToMeet>(arrival);
+}
+
+void Pipeline::EndPredictions() {
+  s_.experts.SettleAll(Visit(context_.attempt, context_.shape.layers));
+}
+
+void Pipeline::NoteRoute() {
+  Route& route = routes_[context_.moe_ordinal];
+  route.n = context_.step;
+  route.chosen.assign(context_.act.chosen, context_.act.chosen + context_.shape.top_k);
+  lookahead_.Chosen(Visit(context_.attempt, context_.layer), route.next);
+}
+
 void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
+  const Go go{static_cast<uint32_t>(context_.layer)};
   Arrival arrival;
   switch (next.action) {
     case Action::kMultiply:
@@ -371,25 +338,25 @@ void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
     case Action::kKda:
       return SendHeads(out);
     case Action::kMix:
-      return out.Put<kToMix>(Go{});
+      return out.Put<kToMix>(go);
     case Action::kNormQuery:
-      return out.Put<kToNormQuery>(Go{});
+      return out.Put<kToNormQuery>(go);
     case Action::kAppendLatent:
-      return out.Put<kToAppend>(Go{});
+      return out.Put<kToAppend>(go);
     case Action::kGate:
-      return out.Put<kToGate>(Go{});
+      return out.Put<kToGate>(go);
     case Action::kActivate:
-      return out.Put<kToActivate>(Go{});
+      return out.Put<kToActivate>(go);
     case Action::kChoose:
-      return out.Put<kToChoose>(Go{});
+      return out.Put<kToChoose>(go);
     case Action::kPrepare:
-      return out.Put<kToPrepare>(Go{});
+      return out.Put<kToPrepare>(go);
     case Action::kGather:
-      return out.Put<kToGather>(Go{});
+      return out.Put<kToGather>(go);
     case Action::kCombine:
-      return out.Put<kToCombine>(Go{});
+      return out.Put<kToCombine>(go);
     case Action::kCommit:
-      return out.Put<kToCommit>(Go{});
+      return out.Put<kToCommit>(go);
   }
 }
 
@@ -400,13 +367,17 @@ void Pipeline::SendHeads(AdvanceStage::Outputs& out) {
   const uint32_t each =
       std::max<uint32_t>(1, heads / (4 * static_cast<uint32_t>(s_.arena.threads())));
   for (uint32_t head = 0; head < heads; head += each) {
-    out.Put<kToKda>(Heads{head, std::min(each, heads - head)});
+    out.Put<kToKda>(
+        Heads{head, std::min(each, heads - head), static_cast<uint32_t>(context_.layer)});
   }
 }
 
 void Pipeline::Commit() {
   if (Over()) return;
-  if (!context_.kernels.all_finite(context_.act.logits, context_.shape.vocab)) {
+  idle_.Enter(kOnGraph);
+  const bool finite = context_.kernels.all_finite(context_.act.logits, context_.shape.vocab);
+  idle_.Leave();
+  if (!finite) {
     const std::string where = "the head, step " + std::to_string(context_.step);
     return graph_.outcome().Fail(Unsound("the logits of " + where + " are not finite", where));
   }
@@ -426,6 +397,7 @@ void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
   context_.layer = 0;
   context_.phase = Phase::kAttention;
   flow_.Begin();
+  if (StepObserver* const observer = observer_.load()) observer->StepBegins(context_.step);
   meter_.Begin();
   idle_.Begin();
 }
@@ -459,12 +431,15 @@ Result<std::shared_ptr<const SequenceState>> Pipeline::Step(
   WakeAdmission();
   embed_row_.Put(Token{token});
   const Status status = graph_.outcome().Wait();
+  EndPredictions();
   if (!status) {
     cancel_.store(false);
     recover_ = true;
     return status.error();
   }
-  TakeStats();
+  lookahead_.EndStep();
+  stats_ = meter_.Take(context_.step, embed_);
+  if (StepObserver* const observer = observer_.load()) observer->StepEnded(stats_);
   std::shared_ptr<const SequenceState> after = std::move(context_.next);
   context_.before.reset();
   ++context_.step;
@@ -475,14 +450,6 @@ void Pipeline::Cancel() {
   cancel_.store(true);
   if (Over()) return;
   graph_.outcome().Fail(Cancelled("cancelled"));
-}
-
-void Pipeline::TakeStats() {
-  stats_ = meter_.Take(context_.step, embed_);
-  stats_.stall_ns = {{"embed", idle_.idle_ns(kOnEmbed)},
-                     {"trunk", idle_.idle_ns(kOnTrunk)},
-                     {"expert", idle_.idle_ns(kOnExpert)},
-                     {"graph", idle_.idle_ns(kOnGraph)}};
 }
 
 }  // namespace penstock::k3

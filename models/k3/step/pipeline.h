@@ -4,17 +4,21 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/graph.h"
 #include "io/reader.h"
+#include "models/k3/experts/experts.h"
+#include "models/k3/experts/routes.h"
 #include "models/k3/layers/context.h"
 #include "models/k3/layers/flow.h"
+#include "models/k3/step/lookahead.h"
 #include "models/k3/step/messages.h"
 #include "models/k3/step/step_meter.h"
-#include "models/k3/weights/experts.h"
+#include "models/k3/step/step_observer.h"
 #include "models/k3/weights/meeting.h"
 #include "models/k3/weights/packed/decode_queue.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
@@ -40,6 +44,7 @@ struct Services {
   StripeDecoders* decoders = nullptr;  // For a pass over stripes,
   DecodeQueue* decode = nullptr;       // and where they are decoded on arrival.
   ByteRing* decoded_ring = nullptr;    // What that decodes into.
+  LookaheadOptions lookahead;
 };
 
 // The graph of one step. It is built once; a step is a message.
@@ -73,16 +78,26 @@ class Pipeline {
                                                     text::TokenId token);
   void ExpectMore(bool more) { more_.store(more); }
   void Cancel();
+  // Look ahead in every layer, also where nothing is read ahead: routes are recorded.
+  void PredictAlways(bool always) { lookahead_.Always(always); }
 
   const StepStats& last_step() const { return stats_; }
+  // The experts of each layer in the last step; of a failed one those it came to.
+  std::span<const Route> last_routes() const { return routes_; }
+  std::vector<LayerPrediction> prediction_stats() const { return lookahead_.stats(); }
   std::string Dot(bool times) const { return graph_.picture().Dot(times); }
+  // Told of every body and of every read; null for nobody. Between steps; the weights side runs on
+  // then, so that the observer must outlive the pipeline.
+  void Observe(StepObserver* observer) {
+    observer_.store(observer);
+    graph_.Observe(observer);
+    if (s_.decode != nullptr) s_.decode->Observe(observer);
+  }
+  const graph::Picture& picture() const { return graph_.picture(); }
 
  private:
-  // What a stage was that ended a time in which nothing ran.
-  enum Waited : size_t { kOnEmbed, kOnTrunk, kOnExpert, kOnGraph, kWaits };
-
   using AdmitStage = graph::Stage<Wake, Extent>;
-  using MeetStage = graph::Stage<Arrival, Block, Block, ReadyExpert>;
+  using MeetStage = graph::Stage<Arrival, Block, Block, ReadyExpert, Glimpse>;
   using BlockStage = graph::Stage<Block, Done>;
   using SmallStage = graph::Stage<Go, Done>;  // A short piece of arithmetic between products.
   using AdvanceStage =
@@ -113,6 +128,8 @@ class Pipeline {
   void Decode(const Arrival& stripe, graph::Reply<Arrival> reply);
   void Fetch(const Wanted& wanted, graph::Reply<Arrival> reply);
   void Meet(const Arrival& arrival, MeetStage::Outputs& out);
+  void MeetLookahead(const Arrival& arrival, MeetStage::Outputs& out);
+  void Predict(const Glimpse& glimpse);
   void Multiply(const Block& block, BlockStage::Outputs& out);
   void Attend(const Block& block, BlockStage::Outputs& out);
   template <class Work>  // void(const uint16_t* rows, size_t first_row, size_t count)
@@ -123,13 +140,19 @@ class Pipeline {
   void Dispatch(const Next& next, AdvanceStage::Outputs& out);
   void SendHeads(AdvanceStage::Outputs& out);
   void Commit();
+  void OnRead(const io::ReadSpan& read) {
+    meter_.Observe(read);
+    if (StepObserver* const observer = observer_.load()) observer->Read(read);
+  }
 
   void WakeAdmission();
   void EnterLayer();
+  void LookAhead(AdvanceStage::Outputs& out);
+  void EndPredictions();
+  void NoteRoute();
   void BeginStep(std::shared_ptr<const SequenceState> before);
   void PauseWeights();
   void Recover();
-  void TakeStats();
   // A number for one layer of one attempt at a step.
   uint64_t Visit(uint64_t attempt, size_t layer) const {
     return attempt * (context_.shape.layers + 1) + layer;
@@ -141,7 +164,7 @@ class Pipeline {
   Context& context_;
   Flow flow_;
   Meeting meeting_;
-  IdleClock<kWaits> idle_;
+  IdleClock<kWaits> idle_{8192};
   std::vector<Block> met_blocks_;  // Scratch of meet,
   std::vector<ReadyExpert> met_experts_;
   std::vector<Next> next_;  // and of advance.
@@ -151,9 +174,12 @@ class Pipeline {
   std::atomic<uint64_t> attempt_{
       0};                 // context_.attempt, for stages that may run between two steps.
   bool recover_ = false;  // The last step did not end well: what it left must go first.
+  Lookahead lookahead_;
   StepMeter meter_;
+  std::atomic<StepObserver*> observer_{nullptr};
   Traffic embed_;
   StepStats stats_;
+  std::vector<Route> routes_;  // [layers with experts]
 
   graph::Graph graph_;
   // Weights: in order of use, for ever, ahead of the tokens.
@@ -165,6 +191,8 @@ class Pipeline {
   // the work on: row blocks to their product, latent attention on rows of kv_b, experts.
   MeetStage meet_;
   BlockStage product_;
+  // Beside the step: what the layer to come may choose, from the router's bytes where they are here.
+  graph::Stage<Glimpse> predict_;
   BlockStage attend_;
   // Tokens come in; what a finished stage makes possible is bookkeeping alone.
   graph::AsyncStage<Token, Done> embed_row_;

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/safetensors/dtype.h"
 #include "models/k3/config/shape.h"
+#include "models/k3/synth/routes.h"
 #include "models/k3/synth/values.h"
 
 namespace penstock::k3 {
@@ -24,11 +27,20 @@ struct SynthTensor {
   }
 };
 
+// How the values are distributed.
+struct SynthStyle {
+  bool trained = false;               // Matrices as Recipe::kTrained, not as kNormal.
+  std::optional<RouteDesign> routes;  // Nothing: routes as they come.
+};
+
 // Which tensors a checkpoint of `shape` has, shard by shard and in the order of the release.
 class SynthLayout {
  public:
-  SynthLayout(const Shape& shape, std::string prefix, bool a_log_padding)
-      : shape_(shape), prefix_(std::move(prefix)), a_log_padding_(a_log_padding) {}
+  SynthLayout(const Shape& shape, std::string prefix, bool a_log_padding, SynthStyle style = {})
+      : shape_(shape),
+        prefix_(std::move(prefix)),
+        a_log_padding_(a_log_padding),
+        style_(std::move(style)) {}
 
   size_t shards() const { return shape_.layers + 1; }
   std::string FileName(size_t shard) const;
@@ -39,6 +51,7 @@ class SynthLayout {
   const Shape& shape_;
   std::string prefix_;
   bool a_log_padding_;
+  SynthStyle style_;
 };
 
 }  // namespace penstock::k3

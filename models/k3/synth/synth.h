@@ -42,6 +42,8 @@ struct SynthOptions {
   uint64_t expert_width = 64;
   uint64_t residual_block = 4;
   bool flat = false;
+  std::string weights = "normal";
+  std::string routes = "plain";
 
   template <class Self, class V>
   static void Visit(Self& c, V&& v) {
@@ -81,6 +83,13 @@ struct SynthOptions {
     v("residual-block", c.residual_block, "layers", 1, kMost,
       "Layers in an attention residual block.");
     v("flat", c.flat, "The text model alone: flat config, names without the wrapper's prefix.");
+    v("weights", c.weights, {"normal", "trained"},
+      "How weights are distributed. trained: rows of different size, some heavy-tailed, so that "
+      "exponents have the entropy of trained ones.");
+    v("routes", c.routes, {"plain", "k3-like", "sticky", "uniform"},
+      "How tokens choose experts. k3-like: skewed, half foreseen by the next layer's router. "
+      "sticky: mostly those of the token before. uniform: without information. plain: as random "
+      "weights happen to choose.");
   }
 };
 
@@ -103,7 +112,9 @@ using SynthProgress = std::function<bool(uint64_t done, uint64_t total)>;
 // over the experts and give logits with a standard deviation of about 3.
 //
 // Everything goes to temporary names and is renamed at the end: after an error (a full disk, a
-// cancellation) nothing is left. Memory is bounded by the header of a shard plus 4 MiB.
+// cancellation) nothing is left. Memory is bounded by twice the header of a shard plus
+// 33 MiB. One thread for each CPU allowed fills while the caller writes, past the page cache where
+// the file system can.
 // kRefused: the options do not make a model, the directory is not empty, the disk is too small.
 Result<SynthResult> Synthesize(const SynthOptions& options, const SynthProgress& progress);
 

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "models/k3/synth/numbers.h"
+#include "models/k3/synth/rows.h"
 #include "runtime/check.h"
 
 namespace penstock::k3 {
@@ -74,6 +75,10 @@ void FillValues(uint64_t seed, std::string_view name, io::Dtype dtype, const Rec
       return FillFloats(key, bf16, recipe, first, out, Normal);
     case Recipe::Kind::kUniform:
       return FillFloats(key, bf16, recipe, first, out, Uniform);
+    case Recipe::Kind::kRows:
+    case Recipe::Kind::kTrained:
+      PENSTOCK_CHECK(bf16);
+      return FillRows(key, recipe, first, out);
     case Recipe::Kind::kCodes:
       PENSTOCK_CHECK(first % 8 == 0);
       return FillBytes(key, first, out, [](uint64_t bits) { return bits; });

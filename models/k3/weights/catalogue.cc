@@ -23,12 +23,15 @@ constexpr std::string_view kEmbed = "model.embed_tokens.weight";
 // Looks tensors up by name and checks each against what the shape says. Keeps the first error.
 class CatalogueBuilder {
  public:
-  CatalogueBuilder(const io::Checkpoint& checkpoint, const Shape& shape)
+  // Without a checkpoint every tensor is taken to be there and what the shape says.
+  CatalogueBuilder(const io::Checkpoint* checkpoint, const Shape& shape)
       : checkpoint_(checkpoint), shape_(shape) {}
 
   Result<Catalogue> Build() {
-    PENSTOCK_TRY_VOID(FindPrefix());
-    out_.files_ = checkpoint_.files();
+    if (checkpoint_ != nullptr) {
+      PENSTOCK_TRY_VOID(FindPrefix());
+      out_.files_ = checkpoint_->files();
+    }
     const uint64_t H = shape_.hidden;
     out_.embed = TakeMatrix("model.embed_tokens.weight", shape_.vocab, H);
     out_.head = TakeMatrix("lm_head.weight", shape_.vocab, H);
@@ -40,7 +43,7 @@ class CatalogueBuilder {
       base_ = fmt::format("model.layers.{}.", layer);
       out_.first_expert_.push_back(out_.experts_.size());
       out_.layers_.push_back(TakeLayer(layer));
-      if (shape_.IsMoe(layer)) TakeExperts();
+      if (checkpoint_ != nullptr && shape_.IsMoe(layer)) TakeExperts();
     }
     if (error_) return *std::move(error_);
     out_.experts_.shrink_to_fit();
@@ -50,15 +53,15 @@ class CatalogueBuilder {
  private:
   // The wrapper's prefix or none, decided once by the embedding.
   Status FindPrefix() {
-    const bool wrapped = checkpoint_.Find(std::string(kWrapperPrefix).append(kEmbed)).has_value();
-    const bool bare = checkpoint_.Find(kEmbed).has_value();
+    const bool wrapped = checkpoint_->Find(std::string(kWrapperPrefix).append(kEmbed)).has_value();
+    const bool bare = checkpoint_->Find(kEmbed).has_value();
     if (wrapped && bare) {
       return Refused(fmt::format("{}: tensor {} is there with and without the prefix '{}'",
-                                 checkpoint_.directory(), io::Quoted(kEmbed), kWrapperPrefix));
+                                 checkpoint_->directory(), io::Quoted(kEmbed), kWrapperPrefix));
     }
     if (!wrapped && !bare) {
       return Refused(fmt::format("{}: expected tensor '{}{}' (or without '{}'), got none",
-                                 checkpoint_.directory(), kWrapperPrefix, kEmbed, kWrapperPrefix));
+                                 checkpoint_->directory(), kWrapperPrefix, kEmbed, kWrapperPrefix));
     }
     if (wrapped) prefix_ = kWrapperPrefix;
     return {};
@@ -120,6 +123,7 @@ class CatalogueBuilder {
   Vector TakeALog() {
     const std::string name = base_ + "self_attn.A_log";
     const uint64_t heads = shape_.kda_heads;
+    if (checkpoint_ == nullptr) return TakeVector(name, Dtype::kF32, {heads});
     const auto info = Find(name);
     if (!info) return {};
     if (info->dtype != Dtype::kF32 || info->shape.size() != 1 || info->shape[0] < heads) {
@@ -207,6 +211,7 @@ class CatalogueBuilder {
 
   // The tensor's extent, or the first error.
   io::Extent Take(const std::string& name, Dtype dtype, const Dims& dims) {
+    if (checkpoint_ == nullptr) return Assume(dtype, dims);
     const auto info = Find(name);
     if (!info) return {};
     const bool same = std::equal(dims.begin(), dims.end(), info->shape.begin(), info->shape.end());
@@ -217,24 +222,30 @@ class CatalogueBuilder {
     return info->extent;
   }
 
+  static io::Extent Assume(Dtype dtype, const Dims& dims) {
+    uint64_t bytes = io::DtypeBytes(dtype);
+    for (const uint64_t dim : dims) bytes *= dim;
+    return {.file = 0, .offset = 0, .bytes = bytes, .tag = 0};
+  }
+
   std::optional<io::TensorInfo> Find(const std::string& name) {
     if (error_) return std::nullopt;
-    auto info = checkpoint_.Find(prefix_ + name);
+    auto info = checkpoint_->Find(prefix_ + name);
     if (!info) {
       error_ =
           Refused(fmt::format("{}: expected tensor '{}{}', which the config calls for, got none",
-                              checkpoint_.directory(), prefix_, name));
+                              checkpoint_->directory(), prefix_, name));
     }
     return info;
   }
 
   void Mismatch(const io::TensorInfo& info, const std::string& expected) {
     error_ = Refused(fmt::format("{}: tensor {}: expected {} from the config, got {} {}",
-                                 checkpoint_.files()[info.extent.file], io::Quoted(info.name()),
+                                 checkpoint_->files()[info.extent.file], io::Quoted(info.name()),
                                  expected, io::DtypeName(info.dtype), info.shape));
   }
 
-  const io::Checkpoint& checkpoint_;
+  const io::Checkpoint* const checkpoint_;  // Null: assumed.
   const Shape& shape_;
   std::string prefix_;
   std::string base_;  // "model.layers.7." of the layer being built.
@@ -243,7 +254,13 @@ class CatalogueBuilder {
 };
 
 Result<Catalogue> Catalogue::Build(const io::Checkpoint& checkpoint, const Shape& shape) {
-  return CatalogueBuilder(checkpoint, shape).Build();
+  return CatalogueBuilder(&checkpoint, shape).Build();
+}
+
+Catalogue Catalogue::Assume(const Shape& shape) {
+  Result<Catalogue> assumed = CatalogueBuilder(nullptr, shape).Build();
+  PENSTOCK_CHECK(assumed.has_value());
+  return *std::move(assumed);
 }
 
 ExpertTensors Catalogue::expert(size_t layer, size_t e) const {

@@ -95,6 +95,11 @@ class Catalogue {
   // config says. The shape has been checked by ParseShape; the layers agree with shape.kda.
   static Result<Catalogue> Build(const io::Checkpoint& checkpoint, const Shape& shape);
 
+  // The catalogue that a checkpoint of this shape would have, without its routed experts (`expert`
+  // must not be called): every tensor with its size, at an offset of no meaning in a file that is
+  // not there. For planning without weights.
+  static Catalogue Assume(const Shape& shape);
+
   size_t layers() const { return layers_.size(); }
   const LayerTensors& layer(size_t index) const { return layers_[index]; }
 

@@ -13,13 +13,16 @@ Meeting::Meeting(const Pass& pass, WeightStream& stream, size_t block_bytes)
       input_ready_(pass.extents().size()) {}
 
 Status Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
+  PENSTOCK_TRY(const BufferRef weights, stream_.Take(number));
+  CutBytes(number, weights, blocks);
+  return {};
+}
+
+void Meeting::CutBytes(uint32_t number, const BufferRef& weights,
+                       std::vector<Block>& blocks) const {
+  if (stream_.GivesStripe(number)) return CutStripe(number, weights, blocks);
   const PassExtent& extent = pass_.extents()[number];
   const Product& product = pass_.ProductOf(extent);
-  PENSTOCK_TRY(const BufferRef weights, stream_.Take(number));
-  if (stream_.GivesStripe(number)) {
-    CutStripe(number, weights, blocks);
-    return {};
-  }
   const size_t row_bytes = size_t{product.matrix.cols} * 2;
   const size_t units = std::max<size_t>(1, block_bytes_ / (row_bytes * product.row_unit));
   // Kernels take eight rows at a time: blocks of whole eights waste none of them.
@@ -30,7 +33,18 @@ Status Meeting::Cut(uint32_t number, std::vector<Block>& blocks) {
                       static_cast<uint32_t>(rows), weights.Slice(row * row_bytes, rows * row_bytes),
                       0, 0});
   }
-  return {};
+}
+
+void Meeting::Peek(uint32_t product, std::vector<Block>& blocks) const {
+  const Product& wanted = pass_.products()[product];
+  const size_t before = blocks.size();
+  for (uint32_t extent = wanted.first_extent; extent < wanted.first_extent + wanted.extents;
+       ++extent) {
+    const bool here = stream_.IsPinned(extent) || arrived_[extent];
+    const auto bytes = here ? stream_.Peek(extent) : std::nullopt;
+    if (!bytes) return blocks.resize(before);
+    CutBytes(extent, *bytes, blocks);
+  }
 }
 
 void Meeting::CutStripe(uint32_t number, const BufferRef& stripe,

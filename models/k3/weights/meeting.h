@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/k3/weights/experts.h"
+#include "models/k3/experts/experts.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/stream.h"
 
@@ -18,6 +18,7 @@ struct Block {
   BufferRef weights;  // Exactly these rows or, with `tiles`, the whole stripe that holds them,
   uint32_t first_tile = 0;  // in these tiles of it.
   uint32_t tiles = 0;
+  bool late = false;  // The weights came after the input.
 };
 
 // A chosen expert that has its weights and, once the latent is prepared, its input.
@@ -25,6 +26,7 @@ struct ReadyExpert {
   uint64_t visit = 0;  // Which layer of which step asked for it.
   uint32_t rank = 0;
   ExpertWeights weights;
+  bool late = false;  // The weights came after the input.
 };
 
 // Where weights that arrive and inputs that become ready find each other; whichever comes second
@@ -40,6 +42,9 @@ class Meeting {
   // `extent` has arrived: appends its blocks if its input is ready, or fails likewise.
   Status Arrived(uint32_t extent, std::vector<Block>& blocks);
 
+  // Appends the blocks of a product for a look ahead, if all its bytes are here. They stay here.
+  void Peek(uint32_t product, std::vector<Block>& blocks) const;
+
   // The input of the experts of `visit` is ready: appends those that wait.
   void LatentReady(uint64_t visit, std::vector<ReadyExpert>& experts);
   // An expert has arrived: appends it if its input is ready.
@@ -50,6 +55,7 @@ class Meeting {
 
  private:
   Status Cut(uint32_t extent, std::vector<Block>& blocks);
+  void CutBytes(uint32_t extent, const BufferRef& bytes, std::vector<Block>& blocks) const;
   void CutStripe(uint32_t extent, const BufferRef& stripe, std::vector<Block>& blocks) const;
 
   const Pass& pass_;

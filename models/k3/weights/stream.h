@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "io/read_now.h"
 #include "io/reader.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/traffic.h"
+#include "runtime/measure/span_log.h"
 #include "runtime/memory/byte_ring.h"
 
 namespace penstock::k3 {
@@ -27,7 +29,7 @@ class StripeDecoders;
 //  1. An extent is admitted for a step only after it was met in the step before: the ring never holds
 //     more than one pass, and an extent's number is enough to say what it is.
 //  2. Admission goes no further than the step given to Allow and the layer given to Reach plus depth.
-//  3. Pinned extents are never admitted: their bytes are held for the whole run.
+//  3. Pinned extents, whichever they are, are never admitted: their bytes are held for the whole run.
 // Threads: Admit on one thread at a time (a serial stage); the rest on any.
 class WeightStream {
  public:
@@ -36,14 +38,15 @@ class WeightStream {
   WeightStream(const Pass& pass, size_t layers, io::Reader& reader, ByteRing& ring, uint64_t depth,
                bool decoded = false);
 
-  // Reads the extents before `end` and holds them as they are stored. Before the first Admit.
-  // `memory` takes each of them rounded out, at multiples of the alignment:
+  // Reads these extents, given in order of use, and holds them as they are stored. Once, before the
+  // first Admit. `memory` takes each of them rounded out, at multiples of the alignment:
   // MemoryPlan::pinned_bytes.
-  Status Pin(uint32_t end, std::byte* memory);
+  Status Pin(std::span<const uint32_t> extents, std::byte* memory, const io::GoOn& go_on = {});
   // The same for a pass over stripes, which it decodes: `memory` takes their rows, `staging` one
   // stripe rounded out.
-  Status PinDecoded(uint32_t end, std::byte* memory, std::span<std::byte> staging,
-                    StripeDecoders& decoders);
+  Status PinDecoded(std::span<const uint32_t> extents, std::byte* memory,
+                    std::span<std::byte> staging, StripeDecoders& decoders,
+                    const io::GoOn& go_on = {});
 
   // Calls emit(extent) for each extent that has got its place in the ring now.
   void Admit(const std::function<void(uint32_t)>& emit);
@@ -55,7 +58,15 @@ class WeightStream {
   // extent that could not be read is an error here, in the step that needs it, and not earlier: the
   // step before it may still end well.
   Result<BufferRef> Take(uint32_t extent);
-  bool IsPinned(uint32_t extent) const { return extent < pinned_end_; }
+  // The same without taking them, for a reader beside the product: nothing where they are not here.
+  // Only for whoever would take them, so that it does not happen meanwhile.
+  std::optional<BufferRef> Peek(uint32_t extent) const;
+  bool IsPinned(uint32_t extent) const { return pinned_[extent]; }
+  // The first extent at or behind `extent` that streams, in a ring of passes; the number of extents
+  // when none does.
+  uint32_t NextStreamed(uint32_t extent) const;
+  // Reads under way or waiting.
+  size_t reading() const { return reading_.load(std::memory_order_relaxed); }
   // Whether Take gives the stripe as it is stored, for the product to decode, or the rows.
   bool GivesStripe(uint32_t extent) const {
     return pass_.packed() && !(IsPinned(extent) ? pinned_decoded_ : decoded_);
@@ -83,12 +94,15 @@ class WeightStream {
   // How often admission stopped, by what bound it.
   enum class Bound : uint8_t { kByRing, kByDepth };
   uint64_t stops(Bound bound) const { return stops_[static_cast<size_t>(bound)].load(); }
+  // When it stood still, by what bound it; taken out step by step.
+  SpanLog& stop_times() { return stop_times_; }
 
  private:
   bool MayAdmit(uint32_t extent);
   void NoteStop(Bound bound);
   void Count(uint32_t extent);
   void Keep(uint32_t extent, Result<BufferRef> bytes);
+  void Begin();
 
   const Pass& pass_;
   const size_t layers_;
@@ -97,7 +111,8 @@ class WeightStream {
   const uint64_t depth_;
   const bool decoded_;
   bool pinned_decoded_ = false;
-  uint32_t pinned_end_ = 0;
+  std::vector<bool> pinned_;                    // [extents]
+  uint32_t first_streamed_ = 0;                 // The number of extents when all are pinned.
   std::vector<BufferRef> held_;                 // [extents] pinned, or arrived and not yet taken
   std::vector<std::unique_ptr<Error>> failed_;  // [extents] arrived without its bytes
   std::vector<MutableBuffer> admitted_;         // [extents] place in the ring until the read starts
@@ -109,7 +124,9 @@ class WeightStream {
   std::atomic<uint64_t> allowed_step_{0};
   std::atomic<uint64_t> reached_{0};
   std::atomic<bool> paused_{false};
+  std::atomic<size_t> reading_{0};
   std::array<std::atomic<uint64_t>, 2> stops_{};
+  SpanLog stop_times_{4096};
   mutable std::mutex traffic_mutex_;
   std::array<Traffic, 2> trunk_;  // By step parity.
   std::array<Traffic, 2> head_;

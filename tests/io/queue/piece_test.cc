@@ -1,5 +1,6 @@
 #include "io/queue/piece.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
 
@@ -20,6 +21,15 @@ TEST(SplitExtent, RoundsOutAndCutsIntoBlocks) {
   EXPECT_EQ(last.offset(), 20'480u);
   EXPECT_EQ(last.bytes(), 8192u);
   EXPECT_EQ(last.wanted_end(), 25'000u);
+}
+
+TEST(SplitExtent, PiecesAreAsFewAsPossibleAndOfAboutOneSize) {
+  const Split split = SplitExtent({0, 0, 5 << 20}, 4096, 4 << 20);
+  EXPECT_EQ(split.PieceCount(), 2u);
+  EXPECT_EQ(split.piece_bytes, (5u << 20) / 2);
+  EXPECT_EQ(SplitExtent({0, 0, 8 << 20}, 4096, 4 << 20).piece_bytes, 4u << 20);
+  EXPECT_EQ(SplitExtent({0, 0, (8 << 20) + 1}, 4096, 4 << 20).PieceCount(), 3u);
+  EXPECT_EQ(SplitExtent({0, 0, 3 * 4096}, 4096, 2 * 4096).piece_bytes, 2u * 4096);
 }
 
 TEST(SplitExtent, AnEmptyExtentIsOneEmptyPiece) {
@@ -50,7 +60,11 @@ TEST(SplitExtent, RandomSplitsTileTheRoundedExtent) {
   for (int i = 0; i < 2000; ++i) {
     const uint64_t alignment = uint64_t{512} << random() % 5;
     const Extent extent{0, random() % (uint64_t{1} << 40), 1 + random() % 3'000'000};
-    const Split split = SplitExtent(extent, alignment, 4096 * (1 + random() % 64));
+    const uint64_t block = 4096 * (1 + random() % 64);
+    const Split split = SplitExtent(extent, alignment, block);
+    const uint64_t most = std::max(block / alignment * alignment, alignment);
+    ASSERT_LE(split.piece_bytes, most);
+    ASSERT_LE(split.PieceCount() - 1, (split.end - split.begin) / most);
     uint64_t at = split.begin;
     ASSERT_LE(split.begin, extent.offset);
     ASSERT_LT(extent.offset - split.begin, alignment);

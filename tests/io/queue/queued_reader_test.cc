@@ -73,7 +73,7 @@ class HandReader : public ::testing::Test {
     auto engine = std::make_unique<HandEngine>();
     engine_ = engine.get();
     auto reader = QueuedReader::Make(std::make_unique<FileSet>(std::move(*files)),
-                                     std::move(engine), block, window);
+                                     std::move(engine), block, Window{window});
     ASSERT_TRUE(reader);
     reader_ = std::move(*reader);
   }
@@ -147,6 +147,98 @@ TEST_F(QueuedReaderOrder, CancelDropsOnlyWhatHasNotStarted) {
   // What never started was never counted.
   EXPECT_EQ(reader_->counters().payload_bytes, 40 * kKiB);
   EXPECT_EQ(reader_->counters().device_bytes, 40 * kKiB);
+}
+
+using QueuedReaderStats = HandReader;
+
+TEST_F(QueuedReaderStats, ADeviceTellsWhatItDid) {
+  Read({0, 100, 24 * kKiB}, ReadClass::kTrunk, 0);  // 28 KiB from the device in four pieces.
+  DeviceStats stats = reader_->devices().at(0);
+  EXPECT_EQ(stats.window_bytes, 16 * kKiB);
+  EXPECT_EQ(stats.payload_bytes, 24 * kKiB);
+  EXPECT_EQ(stats.device_bytes, 16 * kKiB);
+  EXPECT_EQ(stats.in_flight_bytes, 16 * kKiB);
+  EXPECT_EQ(stats.in_flight_reads, 2u);
+  Read({0, 0, 8 * kKiB}, ReadClass::kDemanded, 1);
+  EXPECT_EQ(reader_->devices().at(0).in_flight_reads, 3u);
+  engine_->Complete(0, 4096);  // The rest of it is still in flight.
+  EXPECT_EQ(reader_->devices().at(0).in_flight_bytes, 24 * kKiB);
+  while (engine_->Waiting() > 0) engine_->CompleteWhole(0);
+  stats = reader_->devices().at(0);
+  EXPECT_EQ(stats.device_bytes, 36 * kKiB);
+  EXPECT_EQ(stats.reads, 5u);
+  EXPECT_EQ(stats.in_flight_bytes, 0u);
+  EXPECT_EQ(stats.latency[0].total(), 1u);
+  EXPECT_EQ(stats.latency[1].total(), 1u);
+  EXPECT_EQ(stats.latency[2].total(), 0u);
+  EXPECT_GT(stats.depth_bytes_ns, 0u);
+  EXPECT_GE(stats.busy_ns, stats.full_ns);
+  EXPECT_EQ(reader_->counters().device_bytes, 36 * kKiB);
+  EXPECT_EQ(reader_->counters().reads, 5u);
+  // Idle time is nobody's.
+  EXPECT_EQ(reader_->devices().at(0).busy_ns, stats.busy_ns);
+}
+
+TEST_F(QueuedReaderStats, TheDeviceIsFullWhileAReadWaitsForTheWindow) {
+  Read({0, 0, 8 * kKiB}, ReadClass::kTrunk, 0);
+  Read({0, 8 * kKiB, 4 * kKiB}, ReadClass::kTrunk, 1);  // 12 of 16 KiB.
+  usleep(1000);
+  EXPECT_EQ(reader_->devices().at(0).full_ns, 0u);
+  Read({0, 16 * kKiB, 8 * kKiB}, ReadClass::kTrunk, 2);  // Does not fit.
+  EXPECT_EQ(engine_->Waiting(), 2u);
+  usleep(1000);
+  EXPECT_GT(reader_->devices().at(0).full_ns, 900'000u);
+}
+
+TEST_F(QueuedReaderStats, LatencyIsThatOfWholeReadsOnly) {
+  Read({0, 0, 8 * kKiB}, ReadClass::kDemanded, 0);
+  engine_->Complete(0, -EIO);
+  const ReadId waiting = [&] {
+    Read({0, 0, 16 * kKiB}, ReadClass::kTrunk, 1);
+    return Read({0, 16 * kKiB, 8 * kKiB}, ReadClass::kPredicted, 2);
+  }();
+  EXPECT_TRUE(reader_->Cancel(waiting));
+  while (engine_->Waiting() > 0) engine_->CompleteWhole(0);
+  const DeviceStats stats = reader_->devices().at(0);
+  EXPECT_EQ(stats.latency[0].total(), 0u);
+  EXPECT_EQ(stats.latency[1].total(), 1u);
+  EXPECT_EQ(stats.latency[2].total(), 0u);
+}
+
+TEST_F(QueuedReaderStats, AnObserverSeesEveryReadOfTheEngine) {
+  std::vector<ReadSpan> spans;
+  Read({0, 0, 8 * kKiB}, ReadClass::kTrunk, 0);
+  engine_->CompleteWhole(0);
+  reader_->Observe([&](const ReadSpan& span) { spans.push_back(span); });
+  Extent extent{0, 8 * kKiB, 16 * kKiB};
+  extent.tag = 7;
+  const ReadId raised = Read(extent, ReadClass::kPredicted, 1);
+  reader_->Raise(raised, ReadClass::kDemanded);
+  engine_->CompleteWhole(1);
+  engine_->Complete(0, -EIO);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].device, 0u);
+  EXPECT_EQ(spans[0].file, 0u);
+  EXPECT_EQ(spans[0].tag, 7u);
+  EXPECT_EQ(spans[0].read_class, ReadClass::kPredicted);
+  EXPECT_EQ(spans[0].bytes, 8 * kKiB);
+  EXPECT_EQ(spans[0].in_flight_bytes, 8 * kKiB);
+  EXPECT_GT(spans[0].queued_ns, 0u);
+  EXPECT_LE(spans[0].queued_ns, spans[0].submitted_ns);
+  EXPECT_LE(spans[0].submitted_ns, spans[0].completed_ns);
+  EXPECT_EQ(spans[1].bytes, 0u);
+  EXPECT_EQ(spans[1].in_flight_bytes, 0u);
+  reader_->Observe({});
+  Read({0, 0, 8 * kKiB}, ReadClass::kTrunk, 2);
+  engine_->CompleteWhole(0);
+  EXPECT_EQ(spans.size(), 2u);
+}
+
+TEST_F(QueuedReaderStats, KernelCountersStandBesideEveryDevice) {
+  EXPECT_EQ(reader_->KernelDeviceBytes().size(), reader_->devices().size());
+  const auto device = FindBlockDevice(file_.path());
+  EXPECT_EQ(reader_->KernelDeviceBytes().at(0).has_value(), static_cast<bool>(device));
+  EXPECT_EQ(reader_->devices().at(0).name, device ? device->name : "device 0");
 }
 
 TEST_F(FaultQueuedReader, ContinuesAShortReadAtAnAlignedOffset) {

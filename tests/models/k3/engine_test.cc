@@ -20,7 +20,14 @@
 namespace penstock::k3 {
 namespace {
 
-std::unique_ptr<Engine> OpenTiny(size_t context, const PipelineOptions& options = {},
+// Whatever memory there is, the weights stream.
+PipelineOptions Streaming() {
+  PipelineOptions options;
+  options.pin = "0";
+  return options;
+}
+
+std::unique_ptr<Engine> OpenTiny(size_t context, const PipelineOptions& options = Streaming(),
                                  const io::IoOptions& io_options = {},
                                  const std::string& directory = kTiny) {
   auto engine = Engine::Open(directory, context, options, io_options, nullptr);
@@ -122,7 +129,7 @@ TEST(FaultEngine, AReadErrorEndsTheStepAndTheNextOneGoesOn) {
       io::IoOptions io_options;
       io_options.ioengine = engine_name;
       io_options.fault = fault;
-      PipelineOptions options;
+      PipelineOptions options = Streaming();
       options.expert_cache.bytes = 64 << 10;
       const auto engine = OpenTiny(8, options, io_options);
       ASSERT_NE(engine, nullptr);
@@ -148,7 +155,7 @@ TEST(FaultEngine, ACancelledStepLeavesTheStateAsItWas) {
   for (const text::TokenId id : {5u, 6u}) ASSERT_TRUE(expected.Step(id).has_value());
   io::IoOptions slow;
   slow.pace = "40M";  // A step takes some 100 ms.
-  const auto engine = OpenTiny(8, {}, slow);
+  const auto engine = OpenTiny(8, Streaming(), slow);
   Sequence sequence(*engine);
   ASSERT_TRUE(sequence.Step(5).has_value());
   for (const int after_ms : {0, 5, 20, 45, 70}) {
@@ -188,7 +195,7 @@ TEST(FaultEngine, ANanInOneExpertIsUnsoundAndNamesLayerAndStep) {
   std::filesystem::remove_all(directory);
   std::filesystem::copy(kTiny, directory);
   PlantNan(directory, 6, expert);
-  const auto engine = OpenTiny(4, {}, {}, directory);
+  const auto engine = OpenTiny(4, Streaming(), {}, directory);
   Sequence sequence(*engine);
   Status status = sequence.Step(301);
   if (status) status = sequence.Step(5);
@@ -227,7 +234,7 @@ TEST(Engine, RunsOnOneCpu) {
 }
 
 TEST(Engine, TheStepsBytesAreThoseOfThePassAndTheExperts) {
-  PipelineOptions options;
+  PipelineOptions options = Streaming();
   options.expert_cache.bytes = 16 << 10;  // One expert: every one is a miss.
   const auto engine = OpenTiny(8, options);
   Sequence sequence(*engine);
@@ -252,9 +259,10 @@ TEST(Engine, ThePictureNamesEveryStage) {
   const auto engine = OpenTiny(2);
   const std::string dot = engine->GraphDot(false);
   for (const char* stage :
-       {"admit", "read", "meet", "product", "attend", "embed", "advance", "mix", "kda",
-        "append latent", "gate", "activate", "choose experts", "cache slots", "fetch expert",
-        "expert", "gather", "combine", "commit"}) {
+       {"admit",          "read",        "meet",         "product",       "attend",  "embed",
+        "advance",        "mix",         "kda",          "append latent", "gate",    "activate",
+        "choose experts", "cache slots", "fetch expert", "expert",        "predict", "gather",
+        "combine",        "commit"}) {
     EXPECT_NE(dot.find("\"" + std::string(stage) + "\" [shape"), std::string::npos) << stage;
   }
 }

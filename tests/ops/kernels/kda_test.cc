@@ -133,7 +133,7 @@ Stepped Step(const Kernels& kernels, const Head& head) {
 TEST_P(NumericKda, StepAgreesWithTheReference) {
   Draw draw(3);
   SCOPED_TRACE(draw.Seed());
-  for (size_t d : {1, 2, 7, 8, 9, 16, 20, 24, 32, 40, 44, 64, 128}) {
+  for (size_t d : {1, 2, 7, 8, 9, 16, 20, 24, 32, 40, 44, 64, 128, 155}) {
     const Head head = DrawHead(draw, d);
     const Stepped got = Step(*GetParam(), head);
     Vector state = Widen(head.state);

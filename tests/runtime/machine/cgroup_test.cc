@@ -95,6 +95,44 @@ TEST(Cgroup, VersionOneHasAHierarchyForEachController) {
   EXPECT_DOUBLE_EQ(*limits.cpus, 0.5);
 }
 
+TEST(Cgroup, VersionOneTellsOfAncestorsThatAreNotMounted) {
+  Machine machine;
+  machine.Write("/proc/self/mountinfo",
+                "35 31 0:32 /docker/x /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  machine.Write("/proc/self/cgroup", "4:memory:/docker/x\n");
+  machine.Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  machine.Write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "536870912\n");
+  machine.Write("/sys/fs/cgroup/memory/memory.stat",
+                "cache 1\nhierarchical_memory_limit 1073741824\ntotal_cache 104857600\n"
+                "total_shmem 0\n");
+  const CgroupLimits limits = ReadCgroupLimits(machine.root());
+  ASSERT_EQ(limits.memory.size(), 1u);
+  EXPECT_EQ(limits.memory[0].limit, kGiB);
+  EXPECT_EQ(limits.memory[0].Free(), 612 * kMiB);
+  EXPECT_NE(limits.memory[0].file.find("memory.stat"), std::string::npos);
+}
+
+// The tightest of all counts, whichever version and level it comes from, and swap is not memory.
+TEST(Cgroup, TheTightestOfMachineAndBothVersionsIsTheBudget) {
+  Machine machine;
+  machine.Write("/proc/meminfo",
+                "MemTotal: 16777216 kB\nMemAvailable: 4194304 kB\nSwapFree: 8388608 kB\n");
+  machine.Write(
+      "/proc/self/mountinfo",
+      std::string(kMountV2) + "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  machine.Write("/proc/self/cgroup", "4:memory:/job\n0::/a/b\n");
+  EXPECT_EQ(ChooseMemoryBudget(kGiB, machine.root()).bytes, 5 * kGiB - 256 * kMiB);
+  machine.Write("/sys/fs/cgroup/a/memory.max", "3221225472\n");
+  machine.Write("/sys/fs/cgroup/a/b/memory.swap.max", "1048576\n");
+  EXPECT_EQ(ChooseMemoryBudget(0, machine.root()).bytes, 3 * kGiB - 192 * kMiB);
+  machine.Write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2147483648\n");
+  EXPECT_EQ(ChooseMemoryBudget(0, machine.root()).bytes, 2 * kGiB - 128 * kMiB);
+  machine.Write("/sys/fs/cgroup/a/b/memory.high", "1073741824\n");
+  const MemoryBudget budget = ChooseMemoryBudget(0, machine.root());
+  EXPECT_EQ(budget.bytes, kGiB - 64 * kMiB);
+  EXPECT_NE(budget.bound_by.find("/a/b/memory.high"), std::string::npos);
+}
+
 TEST(Cgroup, StrangePathsAndNumbersAreNoLimit) {
   Machine machine;
   machine.Write("/proc/self/mountinfo", std::string(kMountV2) + "garbage\n\n- - -\n");

@@ -35,5 +35,25 @@ TEST(IdleClock, BeginForgets) {
   EXPECT_EQ(clock.idle_ns(0), 0u);
 }
 
+TEST(IdleClock, KeepsTheFirstIntervals) {
+  IdleClock<2> clock(2);
+  clock.Begin();
+  for (const size_t kind : {1, 0, 1}) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    clock.Enter(kind);
+    clock.Leave();
+  }
+  const auto spans = clock.spans();
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].kind, 1u);
+  EXPECT_EQ(spans[1].kind, 0u);
+  EXPECT_LE(spans[0].end_ns, spans[1].begin_ns);
+  EXPECT_EQ(clock.idle_ns(0), spans[1].end_ns - spans[1].begin_ns);
+  EXPECT_GT(clock.idle_ns(1), spans[0].end_ns - spans[0].begin_ns) << "the third has no place";
+  EXPECT_GT(clock.since_ns(), spans[1].end_ns);
+  clock.Begin();
+  EXPECT_TRUE(clock.spans().empty());
+}
+
 }  // namespace
 }  // namespace penstock

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include "models/k3/commands/bench/codec.h"
+#include "models/k3/commands/bench/io.h"
+#include "models/k3/commands/bench/kernels.h"
+#include "models/k3/commands/bench/token.h"
 #include "runtime/options/nearest.h"
 
 namespace penstock::k3 {
@@ -17,7 +20,10 @@ struct Benchmark {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Benchmark, 1> kBenchmarks = {{
+constexpr std::array<Benchmark, 4> kBenchmarks = {{
+    {"token", "whole steps beside the device alone and the arithmetic alone", RunBenchToken},
+    {"io", "reading of files beside fio, and the wait of a demanded read", RunBenchIo},
+    {"kernels", "products with weights and states on one core, beside memory", RunBenchKernels},
     {"codec", "decoding of weights on one core, beside memcpy and zstd", RunBenchCodec},
 }};
 

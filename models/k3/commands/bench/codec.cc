@@ -1,10 +1,7 @@
 #include "models/k3/commands/bench/codec.h"
 
-#include <vector>
-
-#include "models/k3/bench/codec.h"
-#include "runtime/options/command_line.h"
-#include "runtime/process/stop_request.h"
+#include "models/k3/bench/codec/codec.h"
+#include "models/k3/commands/bench/run_bench.h"
 
 namespace penstock::k3 {
 namespace {
@@ -16,66 +13,15 @@ const CommandLine kBenchCodec{
     .examples = {"penstock bench codec", "penstock bench codec -m DIR --threads 2 --json",
                  "penstock bench codec --codec chain,zstd --repetitions 25"}};
 
-struct OutputOptions {
-  bool json = false;
-
-  template <class Self, class V>
-  static void Visit(Self& c, V&& v) {
-    v("json", c.json, "The rows as JSON: an array of objects.");
-  }
-};
-
-// A progress line for each stage.
-class Stages {
- public:
-  explicit Stages(Console& console) : console_(console) {}
-  ~Stages() { console_.EndProgress(); }
-
-  void Show(const BenchProgress& progress) {
-    if (progress.stage != stage_) {
-      console_.EndProgress();
-      stage_ = progress.stage;
-      console_.Say(stage_);
-      console_.StartProgress(std::string(progress.unit), progress.total);
-    }
-    console_.Advance(progress.done, "");
-  }
-
- private:
-  Console& console_;
-  std::string stage_;
-};
-
-Result<std::vector<CodecRow>> Measure(Console& console, const CodecBenchOptions& options,
-                                      const StopRequest& stop) {
-  Stages stages(console);
-  return BenchCodec(options, {.notice = console.notice(), .progress = [&](const auto& progress) {
-                                stages.Show(progress);
-                                return !stop.requested();
-                              }});
-}
-
 }  // namespace
 
 int RunBenchCodec(Console& console, std::span<const std::string> arguments) {
   CodecBenchOptions options;
-  OutputOptions output;
   OptionSet rows;
   rows.Add("codec", options);
-  rows.Add("output", output);
-  const auto parsed = ParseCommandLine(kBenchCodec, arguments, rows);
-  if (!parsed) return console.Fail(parsed.error());
-  if (*parsed == Parsed::kHelp) {
-    const Status written = console.Write(FormatHelp(kBenchCodec, rows));
-    return written ? 0 : console.Fail(written.error());
-  }
-  StopRequest stop;
-  if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
-  const auto measured = Measure(console, options, stop);
-  if (!measured) return stop.ExitCode(console.Fail(measured.error()));
-  const Status written =
-      console.Write(output.json ? CodecJson(*measured).dump(2) + "\n" : CodecTable(*measured));
-  return written ? 0 : console.Fail(written.error());
+  return RunMeasured(
+      console, kBenchCodec, arguments, rows,
+      [&](const BenchHooks& hooks) { return BenchCodec(options, hooks); }, CodecTable, CodecJson);
 }
 
 }  // namespace penstock::k3

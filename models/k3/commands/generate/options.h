@@ -21,6 +21,9 @@ struct RunOptions {
   std::string events;
   std::string logits;
   std::string graph;
+  std::string routes;
+  std::string trace;
+  std::string trace_steps;
   std::string verify_against;
   bool force = false;
 
@@ -38,9 +41,17 @@ struct RunOptions {
       "The logits that chose each token: raw little-endian float32, a row a token. Written as "
       "FILE.partial, named when the run ends, also when it was cut short.");
     v("graph", c.graph, "The graph of a step with its measured times, as DOT, after the run.");
+    v("routes", c.routes,
+      "JSON lines of the experts that each layer chose and of those predicted for it, for "
+      "`penstock replay`. Written as FILE.partial, named when the run ends.");
+    v("trace", c.trace,
+      "What ran when, as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing: lanes of the "
+      "devices and of the threads that decode and compute, bandwidth, bytes in flight, the ring.");
+    v("trace-steps", c.trace_steps,
+      "The steps that --trace shows, counted from 0, as \"3-5\". Default: 2-4.");
     v("verify-against", c.verify_against,
       "--events file of an earlier run; the first token id that differs ends this one, exit 4.");
-    v("force", c.force, "Replace the files of --events, --logits and --graph.");
+    v("force", c.force, "Replace the files of --events, --logits, --graph, --routes and --trace.");
   }
 };
 

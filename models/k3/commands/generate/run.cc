@@ -8,6 +8,7 @@
 #include "models/k3/commands/version.h"
 #include "runtime/machine/facts.h"
 #include "runtime/process/process.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
@@ -55,6 +56,11 @@ Status Run::ReadInputs() {
   PENSTOCK_TRY(context_, ChooseContext(prompt_.size(), settings_.generate, config_.shape));
   PENSTOCK_TRY(sampler_, text::Sampler::Create(settings_.sampling));
   PENSTOCK_TRY(const OutputKind kind, ChooseOutput(options.output, tokenizer_.has_value()));
+  PENSTOCK_TRY(trace_steps_,
+               ParseTraceSteps(options.trace_steps, prompt_.size() + settings_.generate.n - 1));
+  if (!options.trace_steps.empty() && options.trace.empty()) {
+    return Refused("--trace-steps is for a trace: expected --trace FILE");
+  }
   output_.emplace(kind, console_, tokenizer_ ? &*tokenizer_ : nullptr);
   if (!options.verify_against.empty()) {
     PENSTOCK_TRY(verification_, Verification::Read(options.verify_against));
@@ -64,9 +70,25 @@ Status Run::ReadInputs() {
 
 Status Run::OpenEngine() {
   const Notice notice = console_.notice();
-  PENSTOCK_TRY(engine_, Engine::Open(settings_.run.model, context_, settings_.pipeline,
-                                     settings_.io, notice));
+  std::string shown;
+  auto engine =
+      Engine::Open(settings_.run.model, context_, settings_.pipeline, settings_.io, notice, nullptr,
+                   [&](std::string_view what, uint64_t done, uint64_t total) {
+                     if (shown != what) {
+                       console_.EndProgress();
+                       shown = what;
+                       console_.StartProgress("MiB of " + shown, total / kMiB);
+                     }
+                     console_.Advance(done / kMiB, "");
+                     return !cancellation_.requested();
+                   });
+  if (!shown.empty()) console_.EndProgress();
+  PENSTOCK_TRY(engine_, std::move(engine));
   cancellation_.Attach(engine_.get());
+  if (!settings_.run.trace.empty()) {
+    trace_ = std::make_unique<StepTrace>(engine_->Traced(), trace_steps_);
+    engine_->Observe(trace_.get());
+  }
   if (verification_ && !verification_->checkpoint_id().empty() &&
       verification_->checkpoint_id() != engine_->checkpoint_id()) {
     console_.Say(fmt::format("the run to verify against used another checkpoint ({}, this is {})",
@@ -90,6 +112,13 @@ Status Run::Execute() {
 
 Status Run::WriteStart() {
   started_ = true;
+  if (record_->wants_routes()) {
+    engine_->PredictAlways(true);
+    PENSTOCK_TRY_VOID(record_->StartRoutes(engine_->routes_header()));
+  }
+  if (const auto device = FindBlockDevice(settings_.run.model)) block_device_ = *device;
+  (void)KernelBytesSince();
+  kernel_total_ = 0;
   return record_->Start({{"version", kVersion},
                          {"config", settings_.Rows().ToJson()},
                          {"checkpoint_id", engine_->checkpoint_id()},
@@ -100,6 +129,16 @@ Status Run::WriteStart() {
                          {"prompt_ids", prompt_}});
 }
 
+// Of the device below the checkpoint; nothing where there is no single one.
+std::optional<uint64_t> Run::KernelBytesSince() {
+  if (!block_device_) return std::nullopt;
+  const auto bytes = ReadDeviceBytes(*block_device_);
+  if (!bytes) return std::nullopt;
+  const uint64_t since = *bytes - std::exchange(kernel_bytes_, *bytes);
+  kernel_total_ += since;
+  return since;
+}
+
 bool Run::Note(Status status) {
   if (!status && failure_) failure_ = std::move(status);
   return failure_.has_value();
@@ -107,7 +146,8 @@ bool Run::Note(Status status) {
 
 void Run::OnStep(const text::StepRecord& step) {
   totals_.Add(step, engine_->last_step());
-  Note(record_->Step(engine_->last_step(), ResidentBytes()));
+  Note(record_->Step(engine_->last_step(), ResidentBytes(), KernelBytesSince()));
+  if (record_->wants_routes()) Note(record_->Routes(engine_->last_routes()));
   if (step.prompt) console_.Advance(step.begin + step.positions, "");
 }
 
@@ -147,6 +187,10 @@ Status Run::Finish(text::Generation generation) {
   if (!error && record_->wants_graph()) {
     if (Status drawn = record_->Graph(engine_->GraphDot(true)); !drawn) error = drawn.error();
   }
+  if (trace_) {
+    const Status traced = WriteTrace();
+    if (!error && !traced) error = traced.error();
+  }
   const Json facts = EndFacts(generation, error);
   const Status printed = output_->Finish(facts);
   if (!error && !printed) error = printed.error();
@@ -156,6 +200,18 @@ Status Run::Finish(text::Generation generation) {
   Report();
   if (error) return std::move(*error);
   return {};
+}
+
+Status Run::WriteTrace() {
+  engine_->Observe(nullptr);
+  const Trace& trace = trace_->trace();
+  if (trace.dropped() > 0) {
+    console_.Say(
+        fmt::format("--trace: {} events found no place behind {}; choose fewer "
+                    "--trace-steps",
+                    trace.dropped(), trace.size()));
+  }
+  return record_->Trace(trace);
 }
 
 Json Run::EndFacts(const text::Generation& generation, const std::optional<Error>& error) const {
@@ -184,6 +240,11 @@ void Run::Report() {
   console_.SayPlain(engine_->PlanTable());
   console_.SayPlain(fmt::format("{}\n", engine_->Describe()));
   console_.SayPlain(totals_.Table(PeakResidentBytes()));
+  console_.SayPlain(PredictionTable(engine_->prediction_stats()));
+  if (block_device_) {
+    console_.SayPlain(fmt::format("  {:<22}{} read by all processes while the steps ran\n",
+                                  block_device_->name, DescribeSize(kernel_total_)));
+  }
 }
 
 }  // namespace penstock::k3

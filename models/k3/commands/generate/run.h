@@ -15,6 +15,7 @@
 #include "models/k3/engine.h"
 #include "models/text/sampler.h"
 #include "models/text/tokenizer.h"
+#include "runtime/machine/block_device.h"
 #include "runtime/process/signals.h"
 
 namespace penstock::k3 {
@@ -38,7 +39,9 @@ class Run {
  private:
   Status ReadInputs();
   Status OpenEngine();
+  Status WriteTrace();
   Status WriteStart();
+  std::optional<uint64_t> KernelBytesSince();
   void OnStep(const text::StepRecord& step);
   bool OnToken(const text::TokenRecord& token);
   Status TakeToken(const text::TokenRecord& token);
@@ -60,7 +63,12 @@ class Run {
   std::optional<RunRecord> record_;
   std::atomic<bool> started_{false};  // record_ may be used by another thread.
   RunTotals totals_;
-  Status failure_;  // Of what the callbacks do: writing, verifying.
+  std::optional<BlockDevice> block_device_;
+  uint64_t kernel_bytes_ = 0;  // At the end of the last step, since boot,
+  uint64_t kernel_total_ = 0;  // and of all steps.
+  Status failure_;             // Of what the callbacks do: writing, verifying.
+  TraceSteps trace_steps_;
+  std::unique_ptr<StepTrace> trace_;  // Outlives the engine, which tells it.
   Cancellation cancellation_;
   std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<Engine> engine_;

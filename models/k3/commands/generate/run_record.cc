@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/commands/generate/figures_record.h"
+
 namespace penstock::k3 {
 
 static_assert(std::endian::native == std::endian::little, "--logits writes the row as it lies");
@@ -50,7 +52,8 @@ Status CheckFree(const std::string& path, bool replace) {
 
 Status RunRecord::CheckPaths(const RunOptions& options) {
   std::vector<std::string> paths;
-  for (const std::string& path : {options.events, options.logits, options.graph}) {
+  for (const std::string& path :
+       {options.events, options.logits, options.graph, options.routes, options.trace}) {
     if (path.empty()) continue;
     if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
       return Refused(fmt::format("{} was given for two different outputs", path));
@@ -72,7 +75,25 @@ Result<RunRecord> RunRecord::Create(const RunOptions& options) {
   if (!options.graph.empty()) {
     PENSTOCK_TRY(record.graph_, RecordFile::Create(options.graph, options.force));
   }
+  if (!options.routes.empty()) {
+    PENSTOCK_TRY(record.routes_, RecordFile::Create(options.routes, options.force));
+  }
+  if (!options.trace.empty()) {
+    PENSTOCK_TRY(record.trace_, RecordFile::Create(options.trace, options.force));
+  }
   return record;
+}
+
+Status RunRecord::Routes(std::span<const Route> routes) {
+  std::string lines;
+  for (const Route& route : routes) {
+    lines += RoutesLine(route.n, route.layer, route.chosen, route.next);
+  }
+  return routes_->Append(lines);
+}
+
+Status RunRecord::Trace(const penstock::Trace& trace) {
+  return trace.Write([this](std::string_view piece) { return trace_->Append(piece); });
 }
 
 Status RunRecord::Write(std::string_view name, const Json& body) {
@@ -81,28 +102,34 @@ Status RunRecord::Write(std::string_view name, const Json& body) {
 
 Status RunRecord::Start(const Json& body) { return Write("run_start", body); }
 
-Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes) {
+Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes,
+                       std::optional<uint64_t> kernel_bytes) {
   if (!events_) return {};
   Json stalls = Json::object();
   for (const auto& [name, ns] : stats.stall_ns) stalls[name] = ns;
-  return Write("step", {{"n", stats.n},
-                        {"t_ns", stats.t_ns},
-                        {"positions", stats.positions},
-                        {"accepted", stats.positions},
-                        {"bytes",
-                         {{"trunk", stats.trunk_bytes},
-                          {"expert", stats.expert_bytes},
-                          {"head", stats.head_bytes},
-                          {"embed", stats.embed_bytes}}},
-                        {"device_bytes", stats.device_bytes},
-                        {"reads", stats.reads},
-                        {"expert_hits", stats.expert_hits},
-                        {"expert_misses", stats.expert_misses},
-                        {"read_ahead_stops",
-                         {{"ring", stats.stopped_by_ring}, {"depth", stats.stopped_by_depth}}},
-                        {"decode", {{"ns", stats.decode_ns}, {"bytes", stats.decoded_bytes}}},
-                        {"stall_ns", stalls},
-                        {"rss", rss_bytes}});
+  Json record = {
+      {"n", stats.n},
+      {"t_ns", stats.t_ns},
+      {"positions", stats.positions},
+      {"accepted", stats.positions},
+      {"bytes",
+       {{"trunk", stats.trunk_bytes},
+        {"expert", stats.expert_bytes},
+        {"head", stats.head_bytes},
+        {"embed", stats.embed_bytes}}},
+      {"device_bytes", stats.device_bytes},
+      {"reads", stats.reads},
+      {"expert_hits", stats.expert_hits},
+      {"expert_misses", stats.expert_misses},
+      {"predicted",
+       {{"useful", stats.predicted_useful_bytes}, {"wasted", stats.predicted_wasted_bytes}}},
+      {"read_ahead_stops", {{"ring", stats.stopped_by_ring}, {"depth", stats.stopped_by_depth}}},
+      {"decode", {{"ns", stats.decode_ns}, {"bytes", stats.decoded_bytes}}},
+      {"stall_ns", stalls},
+      {"rss", rss_bytes}};
+  record.update(FiguresToJson(stats.figures, "step"));
+  if (kernel_bytes) record["kernel_bytes"] = *kernel_bytes;
+  return Write("step", record);
 }
 
 Status RunRecord::Token(const text::TokenRecord& token, std::string_view text) {
@@ -132,7 +159,12 @@ Status RunRecord::Fail(const Error& error, const Json& body) {
 Status RunRecord::NameFiles() {
   Status named = logits_ ? logits_->Finish() : Status();
   Status graph_named = graph_ ? graph_->Finish() : Status();
-  return named ? graph_named : named;
+  Status routes_named = routes_ ? routes_->Finish() : Status();
+  Status trace_named = trace_ ? trace_->Finish() : Status();
+  for (Status* status : {&named, &graph_named, &routes_named}) {
+    if (!*status) return std::move(*status);
+  }
+  return trace_named;
 }
 
 void RunRecord::GiveUp() {

@@ -7,11 +7,13 @@
 #include <string>
 
 #include "models/k3/commands/generate/options.h"
+#include "models/k3/experts/routes.h"
 #include "models/k3/step/pipeline.h"
 #include "models/text/generate.h"
 #include "runtime/output/events.h"
 #include "runtime/output/file_out.h"
 #include "runtime/result.h"
+#include "runtime/trace/trace.h"
 
 namespace penstock::k3 {
 
@@ -24,12 +26,13 @@ std::string_view ErrorName(ErrorCode code);
 // chosen experts take part.
 std::string FidelityLabel(const Shape& shape);
 
-// The files that a run leaves behind: --events, --logits and --graph, each absent when it was not
-// asked for.
+// The files that a run leaves behind: --events, --logits, --graph, --routes and --trace, each absent
+// when it was not asked for.
 //   run_start  config, checkpoint_id, label, machine, version, prompt_ids
 //   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes, reads,
-//              expert_hits, expert_misses, read_ahead_stops{...}, decode{ns, bytes}, stall_ns{...},
-//              rss
+//              expert_hits, expert_misses, predicted{useful, wasted}, read_ahead_stops{...},
+//              decode{ns, bytes}, stall_ns{...}, rss, kernel_bytes, and what FiguresToJson gives
+//              (figures_record.h)
 //   token      id, text, pos
 //   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens
 // Every function answers the first failure to write (a full disk), which must end the run.
@@ -44,9 +47,16 @@ class RunRecord {
   static Result<RunRecord> Create(const RunOptions& options);
 
   Status Start(const Json& body);
-  Status Step(const StepStats& stats, uint64_t rss_bytes);
+  // `kernel_bytes`: what the kernel counted on the device meanwhile, of all processes.
+  Status Step(const StepStats& stats, uint64_t rss_bytes,
+              std::optional<uint64_t> kernel_bytes = std::nullopt);
   Status Token(const text::TokenRecord& token, std::string_view text);
+  // What the trace has recorded so far.
+  Status Trace(const penstock::Trace& trace);
   bool wants_graph() const { return graph_.has_value(); }
+  bool wants_routes() const { return routes_.has_value(); }
+  Status StartRoutes(const RoutesHeader& header) { return routes_->Append(RoutesLine(header)); }
+  Status Routes(std::span<const Route> routes);  // Of one step.
   Status Graph(const std::string& dot) { return graph_->Append(dot); }
   // The last record, and the final names of the other files.
   Status End(const Json& body);
@@ -62,6 +72,8 @@ class RunRecord {
   std::unique_ptr<EventLog> events_;
   std::optional<RecordFile> logits_;
   std::optional<RecordFile> graph_;
+  std::optional<RecordFile> routes_;
+  std::optional<RecordFile> trace_;
 };
 
 }  // namespace penstock::k3

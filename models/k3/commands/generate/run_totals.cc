@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/commands/generate/figures_record.h"
+
 namespace penstock::k3 {
 namespace {
 
@@ -33,10 +35,13 @@ void RunTotals::Add(const text::StepRecord& step, const StepStats& stats) {
   reads_ += stats.reads;
   expert_hits_ += stats.expert_hits;
   expert_misses_ += stats.expert_misses;
+  predicted_useful_bytes_ += stats.predicted_useful_bytes;
+  predicted_wasted_bytes_ += stats.predicted_wasted_bytes;
   stopped_by_ring_ += stats.stopped_by_ring;
   stopped_by_depth_ += stats.stopped_by_depth;
   decode_ns_ += stats.decode_ns;
   decoded_bytes_ += stats.decoded_bytes;
+  figures_.Add(stats.figures);
   for (const auto& [name, ns] : stats.stall_ns) {
     const auto known = std::find_if(stall_ns_.begin(), stall_ns_.end(),
                                     [&](const auto& stall) { return stall.first == name; });
@@ -60,24 +65,28 @@ double RunTotals::tokens_per_second() const {
 Json RunTotals::ToJson() const {
   Json stalls = Json::object();
   for (const auto& [name, ns] : stall_ns_) stalls[name] = ns;
-  return {{"tokens", tokens_},
-          {"steps", steps_},
-          {"prompt_positions", prompt_positions_},
-          {"prompt_ns", prompt_ns_},
-          {"t_ns", ns_},
-          {"tokens_per_second", tokens_per_second()},
-          {"bytes",
-           {{"trunk", trunk_bytes_},
-            {"expert", expert_bytes_},
-            {"head", head_bytes_},
-            {"embed", embed_bytes_}}},
-          {"device_bytes", device_bytes_},
-          {"reads", reads_},
-          {"expert_hits", expert_hits_},
-          {"expert_misses", expert_misses_},
-          {"read_ahead_stops", {{"ring", stopped_by_ring_}, {"depth", stopped_by_depth_}}},
-          {"decode", {{"ns", decode_ns_}, {"bytes", decoded_bytes_}}},
-          {"stall_ns", stalls}};
+  Json json = {
+      {"tokens", tokens_},
+      {"steps", steps_},
+      {"prompt_positions", prompt_positions_},
+      {"prompt_ns", prompt_ns_},
+      {"t_ns", ns_},
+      {"tokens_per_second", tokens_per_second()},
+      {"bytes",
+       {{"trunk", trunk_bytes_},
+        {"expert", expert_bytes_},
+        {"head", head_bytes_},
+        {"embed", embed_bytes_}}},
+      {"device_bytes", device_bytes_},
+      {"reads", reads_},
+      {"expert_hits", expert_hits_},
+      {"expert_misses", expert_misses_},
+      {"predicted", {{"useful", predicted_useful_bytes_}, {"wasted", predicted_wasted_bytes_}}},
+      {"read_ahead_stops", {{"ring", stopped_by_ring_}, {"depth", stopped_by_depth_}}},
+      {"decode", {{"ns", decode_ns_}, {"bytes", decoded_bytes_}}},
+      {"stall_ns", stalls}};
+  json.update(FiguresToJson(figures_, "run"));
+  return json;
 }
 
 std::string RunTotals::Summary() const {
@@ -123,7 +132,8 @@ std::string RunTotals::Table(uint64_t peak_rss_bytes) const {
                                Ratio(static_cast<double>(decoded_bytes_), Seconds(decode_ns_)))),
                            Seconds(decode_ns_)));
   }
-  return out + StallLines() + Row("peak resident", DescribeSize(peak_rss_bytes));
+  return out + StallLines() + FiguresTable(figures_, "run") +
+         Row("peak resident", DescribeSize(peak_rss_bytes));
 }
 
 std::string RunTotals::StallLines() const {

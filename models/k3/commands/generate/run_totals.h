@@ -27,6 +27,7 @@ class RunTotals {
   std::string Summary() const;
   // Many lines for --stats: where time and bytes went, a step on average.
   std::string Table(uint64_t peak_rss_bytes) const;
+  const Figures& figures() const { return figures_; }
 
  private:
   std::string StallLines() const;
@@ -40,9 +41,11 @@ class RunTotals {
   uint64_t trunk_bytes_ = 0, expert_bytes_ = 0, head_bytes_ = 0, embed_bytes_ = 0;
   uint64_t device_bytes_ = 0, reads_ = 0;
   uint64_t expert_hits_ = 0, expert_misses_ = 0;
+  uint64_t predicted_useful_bytes_ = 0, predicted_wasted_bytes_ = 0;
   uint64_t stopped_by_ring_ = 0, stopped_by_depth_ = 0;
   uint64_t decode_ns_ = 0, decoded_bytes_ = 0;
   std::vector<std::pair<std::string, uint64_t>> stall_ns_;
+  Figures figures_;
 };
 
 }  // namespace penstock::k3

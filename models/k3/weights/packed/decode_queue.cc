@@ -7,14 +7,13 @@
 namespace penstock::k3 {
 
 DecodeQueue::DecodeQueue(const Pass& pass, WeightStream& stream, ByteRing& ring,
-                         StripeDecoders& decoders, graph::Arena& arena, uint32_t begin)
+                         StripeDecoders& decoders, graph::Arena& arena)
     : pass_(pass),
       stream_(stream),
       ring_(ring),
       decoders_(decoders),
       arena_(arena),
-      begin_(begin),
-      next_(begin),
+      next_(stream.NextStreamed(0)),
       done_(pass.extents().size()),
       waiting_(pass.extents().size()),
       places_(pass.extents().size()) {
@@ -48,7 +47,7 @@ void DecodeQueue::Pump() {
       number = next_;
       places_[number] = std::move(*place);
       waiting_[number] = false;
-      next_ = number + 1 == pass_.extents().size() ? begin_ : number + 1;
+      next_ = stream_.NextStreamed(number + 1);
     }
     arena_.Enqueue([this, number] { Run(number); });
   }
@@ -63,19 +62,31 @@ void DecodeQueue::Run(uint32_t number) {
 }
 
 void DecodeQueue::Unpack(uint32_t number, BufferRef stored) {
+  CountWorker(1);
   const uint64_t start = NowNs(Clock::kWall);
   MutableBuffer place = std::move(places_[number]);
   const size_t bytes = pass_.RawBytes(number);
   StripeDecoders::Lease decoder = decoders_.Take();
   Status decoded = decoder->Begin(number, {stored.data(), stored.size()});
   if (decoded) decoded = decoder->DecodeAll({place.data(), bytes}, ops::Store::kStreaming);
-  decoders_.Count(NowNs(Clock::kWall) - start, bytes);
+  const uint64_t end = NowNs(Clock::kWall);
+  decoders_.Count(end - start, bytes);
+  if (StepObserver* const observer = observer_.load()) observer->Decoded(number, start, end);
+  CountWorker(-1);
   stored.reset();  // Its bytes of the ring are free for the next read.
   if (decoded) {
     stream_.PutDecoded(number, std::move(place).Freeze());
   } else {
     stream_.PutDecoded(number, std::move(decoded).error());
   }
+}
+
+void DecodeQueue::CountWorker(int change) {
+  const std::lock_guard lock(work_mutex_);
+  working_ += change;
+  const uint64_t now = NowNs(Clock::kWall);
+  if (working_ == 0) return work_times_.Close(now);
+  work_times_.Open(now);
 }
 
 void DecodeQueue::Pause() {
@@ -96,7 +107,7 @@ void DecodeQueue::Pause() {
 
 void DecodeQueue::Restart() {
   const std::lock_guard lock(mutex_);
-  next_ = begin_;
+  next_ = stream_.NextStreamed(0);
   paused_ = false;
 }
 

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <vector>
 
 #include "graph/arena.h"
+#include "models/k3/step/step_observer.h"
 #include "models/k3/weights/packed/stripe_decoder.h"
 #include "models/k3/weights/pass.h"
 #include "models/k3/weights/stream.h"
+#include "runtime/measure/span_log.h"
 #include "runtime/memory/byte_ring.h"
 
 namespace penstock::k3 {
@@ -22,9 +25,9 @@ namespace penstock::k3 {
 // Threads: any.
 class DecodeQueue {
  public:
-  // `begin`: the first extent of a pass that streams.
+  // The stream has its pins already.
   DecodeQueue(const Pass& pass, WeightStream& stream, ByteRing& ring, StripeDecoders& decoders,
-              graph::Arena& arena, uint32_t begin);
+              graph::Arena& arena);
 
   // Decodes extent `number`, which the stream holds as it is stored or has failed to read; the
   // stream then holds the result or the error. `done` is called once, on a worker of the arena or,
@@ -36,17 +39,27 @@ class DecodeQueue {
   void Pause();
   void Restart();
 
+  // When at least one stripe was being decoded; taken out step by step.
+  SpanLog& work_times() { return work_times_; }
+  // Is told of each stripe on the thread that decoded it; null for nobody. Borrowed.
+  void Observe(StepObserver* observer) { observer_.store(observer); }
+
  private:
   void Pump();
   void Run(uint32_t number);
   void Unpack(uint32_t number, BufferRef stored);
+  void CountWorker(int change);
 
   const Pass& pass_;
   WeightStream& stream_;
   ByteRing& ring_;
   StripeDecoders& decoders_;
   graph::Arena& arena_;
-  const uint32_t begin_;
+
+  std::atomic<StepObserver*> observer_{nullptr};
+  std::mutex work_mutex_;
+  int working_ = 0;
+  SpanLog work_times_{4096};
 
   std::mutex mutex_;
   bool paused_ = false;

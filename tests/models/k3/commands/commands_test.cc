@@ -14,7 +14,7 @@ TEST(Commands, HelpAndVersionGoToStdout) {
     EXPECT_FALSE(result.out.empty());
     EXPECT_TRUE(result.err.empty()) << result.err;
   }
-  for (const char* command : {"generate", "inspect", "synth", "bench", "config"}) {
+  for (const char* command : {"generate", "plan", "inspect", "synth", "bench", "config"}) {
     const ProcessResult result = RunPenstock({command, "--help"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_NE(result.out.find(command), std::string::npos);

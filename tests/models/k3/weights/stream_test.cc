@@ -1,5 +1,6 @@
 #include "models/k3/weights/stream.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <semaphore>
@@ -121,15 +122,26 @@ TEST(WeightStream, DepthBoundsTheLayersAhead) {
 
 TEST(WeightStream, PinnedExtentsAreHeldAndNeverAdmitted) {
   TinyModel tiny;
-  const uint32_t end = tiny.pass->FirstExtentOf(4);
+  // Layers 1 and 3: what is pinned need not lie together.
+  std::vector<uint32_t> pins;
+  for (const size_t layer : {1, 3}) {
+    for (uint32_t i = tiny.pass->FirstExtentOf(layer); i < tiny.pass->FirstExtentOf(layer + 1); ++i)
+      pins.push_back(i);
+  }
+  const auto is_pin = [&](uint32_t i) {
+    return std::find(pins.begin(), pins.end(), i) != pins.end();
+  };
   HugeRegion pinned = *HugeRegion::Map(8 << 20);  // The whole checkpoint would fit.
   Fixture fixture(tiny, 64 << 20, 0);
-  ASSERT_TRUE(fixture.stream.Pin(end, pinned.data()).has_value());
+  ASSERT_TRUE(fixture.stream.Pin(pins, pinned.data()).has_value());
   const auto admitted = fixture.Admit();
-  ASSERT_FALSE(admitted.empty());
-  EXPECT_EQ(admitted.front(), end);
-  EXPECT_EQ(admitted.size(), tiny.pass->extents().size() - end);
-  for (uint32_t extent = 0; extent < end; ++extent) {
+  std::vector<uint32_t> streamed;
+  for (uint32_t i = 0; i < tiny.pass->extents().size(); ++i) {
+    EXPECT_EQ(fixture.stream.IsPinned(i), is_pin(i));
+    if (!is_pin(i)) streamed.push_back(i);
+  }
+  EXPECT_EQ(admitted, streamed) << "all the others, in order of use";
+  for (const uint32_t extent : pins) {
     for (int time = 0; time < 2; ++time) {  // Taken as often as one likes.
       const auto stored = StoredBytes(tiny, tiny.pass->extents()[extent].extent);
       const auto bytes = fixture.stream.Take(extent);
@@ -137,6 +149,28 @@ TEST(WeightStream, PinnedExtentsAreHeldAndNeverAdmitted) {
       ASSERT_EQ(std::memcmp(bytes->data(), stored.data(), stored.size()), 0);
     }
   }
+}
+
+TEST(WeightStream, TheNextStepBeginsWithTheFirstExtentThatStreams) {
+  TinyModel tiny;
+  std::vector<uint32_t> pins;
+  for (uint32_t i = 0; i < tiny.pass->extents().size(); ++i) {
+    if (i != 5 && i != 9) pins.push_back(i);
+  }
+  HugeRegion pinned = *HugeRegion::Map(8 << 20);
+  Fixture fixture(tiny, 64 << 20, 0);
+  ASSERT_TRUE(fixture.stream.Pin(pins, pinned.data()).has_value());
+  EXPECT_EQ(fixture.stream.NextStreamed(0), 5u);
+  EXPECT_EQ(fixture.stream.NextStreamed(6), 9u);
+  EXPECT_EQ(fixture.stream.NextStreamed(10), 5u) << "passes follow one another";
+  fixture.stream.Allow(1);
+  EXPECT_EQ(fixture.Admit(), (std::vector<uint32_t>{5, 9}));
+  const uint64_t first = tiny.pass->extents()[5].extent.bytes;
+  const uint64_t second = tiny.pass->extents()[9].extent.bytes;
+  EXPECT_EQ(fixture.stream.trunk(0).payload, first + second);
+  ASSERT_TRUE(fixture.Read(5).has_value());
+  EXPECT_EQ(fixture.Admit(), std::vector<uint32_t>{5});
+  EXPECT_EQ(fixture.stream.trunk(1).payload, first);
 }
 
 TEST(FaultWeightStream, AFailedReadIsAnErrorAndRestartBeginsAgain) {

@@ -1,6 +1,7 @@
 #include "models/k3/commands/checkpoint/synth.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,34 @@ TEST(SynthCommand, WritesACheckpointThatRuns) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_TRUE(result.out.empty());
   }
+}
+
+// A flag beats the preset on either side of it, and the file of --config does.
+TEST(SynthCommand, APresetGivesDefaultsAlone) {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = Small(folder.File("small"));
+  for (const char* word :
+       {"--preset", "k3-slice", "--kda-heads",   "2",  "--kda-width", "16", "--mla-heads", "2",
+        "--q-rank", "16",       "--kv-rank",     "16", "--nope",      "8",  "--rope",      "8",
+        "--value",  "8",        "--dense-width", "32", "--measure",   "3",  "--json"}) {
+    arguments.emplace_back(word);
+  }
+  const std::string config = folder.File("config.json");
+  std::ofstream(config) << R"({"synth": {"taps": 3, "vocab": 77}})";
+  arguments.insert(arguments.end(), {"--config", config});
+  const ProcessResult made = RunPenstock(arguments);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Json record = Json::parse(made.out);
+  EXPECT_EQ(record["schema"], "penstock.synth.v1");
+  const Json& options = record["options"]["synth"];
+  EXPECT_EQ(options["preset"], "k3-slice");
+  EXPECT_EQ(options["layers"], 4);
+  EXPECT_EQ(options["vocab"], 128);
+  EXPECT_EQ(options["taps"], 3);
+  EXPECT_EQ(options["residual-block"], 12);
+  EXPECT_EQ(options["routes"], "k3-like");
+  EXPECT_EQ(record["routes"]["steps"], 3);
+  EXPECT_GT(record["routes"]["recall"]["next"], 0);
 }
 
 TEST(SynthCommand, DoesNotWriteOverAnything) {

@@ -176,7 +176,7 @@ TEST(FaultGenerateCommand, AReadErrorLeavesWhatWasGenerated) {
   const std::string events = folder.File("e.jsonl"), logits = folder.File("l.f32");
   const ProcessResult result =
       Generate({"-p", expected.text, "-n", "48", "--output", "ids", "--events", events, "--logits",
-                logits, "--fault", "eio@3000"});
+                logits, "--pin", "0", "--fault", "eio@3000"});
   EXPECT_EQ(result.exit_code, 1) << result.err;
   ASSERT_FALSE(result.out.empty());
   EXPECT_EQ(result.out.back(), '\n');

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/small_file.h"
 #include "tests/models/k3/commands/penstock_process.h"
 
 namespace penstock::k3 {
@@ -24,8 +25,8 @@ void ExpectKeys(const Json& record, std::initializer_list<const char*> keys) {
 TEST(RunRecord, HasARecordForEachStepAndToken) {
   const TemporaryFolder folder;
   const ExpectedPrompt expected = ReadExpected(0);
-  const auto records =
-      RecordRun(folder.File("e.jsonl"), {"-p", expected.text, "-n", "6", "--ignore-eos"});
+  const auto records = RecordRun(folder.File("e.jsonl"),
+                                 {"-p", expected.text, "-n", "6", "--ignore-eos", "--pin", "0"});
   for (const Json& record : records) EXPECT_EQ(record["schema"], kEventSchema);
   ASSERT_GE(records.size(), 3u);
 
@@ -78,6 +79,58 @@ TEST(RunRecord, IsNotReplacedUnasked) {
   EXPECT_EQ(
       RecordsOf(RecordRun(path, {"-p", "a", "-n", "2", "--force", "--ignore-eos"}), "token").size(),
       2u);
+}
+
+// The fields that say where a step's time went.
+TEST(RunRecord, AStepSaysWhatBoundsIt) {
+  const TemporaryFolder folder;
+  const auto records = RecordRun(folder.File("e.jsonl"), {"-p", "a", "-n", "3", "--ignore-eos"});
+  auto told = RecordsOf(records, "step");
+  told.push_back(records.back());
+  for (const Json& record : told) {
+    ExpectKeys(record, {"causes", "devices", "overlap", "nodes", "verdict"});
+    ExpectKeys(record["verdict"], {"bound", "sentence", "advice"});
+    ASSERT_EQ(record["devices"].size(), 1u);
+    ExpectKeys(record["devices"][0], {"name", "window_bytes", "device_bytes", "busy_ns", "full_ns",
+                                      "mean_depth_bytes", "latency_ns"});
+    ExpectKeys(record["nodes"], {"product", "expert", "advance", "combine"});
+    EXPECT_EQ(record["causes"].size(), 9u);
+    uint64_t sum = 0;
+    for (const Json& ns : record["causes"]) sum += ns.get<uint64_t>();
+    if (record["event"] == "step") {
+      EXPECT_EQ(sum, record["t_ns"]);
+    }
+  }
+}
+
+TEST(RunRecord, ATraceIsWrittenForTheChosenSteps) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.File("t.json");
+  const auto records = RecordRun(folder.File("e.jsonl"), {"-p", "a", "-n", "4", "--ignore-eos",
+                                                          "--trace", trace, "--trace-steps", "1"});
+  ASSERT_FALSE(records.empty());
+  const auto text = ReadSmallFile(trace, size_t{1} << 28);
+  ASSERT_TRUE(text.has_value());
+  std::vector<Json> steps;
+  const Json written = Json::parse(*text);
+  for (const Json& event : written["traceEvents"]) {
+    if (event["name"] == "step") steps.push_back(event["args"]["n"]);
+  }
+  EXPECT_EQ(steps, (std::vector<Json>{1}));
+  EXPECT_FALSE(std::filesystem::exists(trace + ".partial"));
+
+  const std::vector<std::string> run = {"generate", "-m", kTiny, "-p", "a", "-n", "1"};
+  const auto refused = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return RunPenstock(more).exit_code == 2;
+  };
+  EXPECT_TRUE(refused({"--trace", trace})) << "it is there already";
+  EXPECT_TRUE(refused({"--trace", folder.File("u.json"), "--trace-steps", "900"}));
+  EXPECT_TRUE(refused({"--trace", folder.File("u.json"), "--trace-steps", "2-1"}));
+  EXPECT_TRUE(refused({"--trace-steps", "0"}));
+  EXPECT_TRUE(refused({"--trace", folder.File("u.json"), "--events", folder.File("u.json")}));
+  EXPECT_FALSE(std::filesystem::exists(folder.File("u.json")));
+  EXPECT_EQ(ReadSmallFile(trace, size_t{1} << 28).value(), *text);
 }
 
 TEST(RunRecord, LabelSpeaksOfAllExperts) {

@@ -19,8 +19,9 @@ using std::chrono::steady_clock;
 // A run that takes minutes, and how it reacts to signals.
 struct RunSignals : ::testing::Test {
   std::vector<std::string> Slow(const std::string& rate) const {
-    return {"generate", "-m",  kTiny,    "-p", "She",      "-n",   "8000",     "--ignore-eos",
-            "--output", "ids", "--pace", rate, "--events", events, "--logits", logits};
+    return {"generate", "-m",    kTiny,      "-p",           "She",      "-n",
+            "8000",     "--pin", "0",        "--ignore-eos", "--output", "ids",
+            "--pace",   rate,    "--events", events,         "--logits", logits};
   }
   size_t Tokens() const {
     const auto text = ReadSmallFile(events);
@@ -68,6 +69,18 @@ TEST_F(RunSignals, AStepThatDoesNotEndIsGivenUp) {
   EXPECT_LT(steady_clock::now() - asked, std::chrono::seconds(4));
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_EQ(ReadRecords(events).back()["event"], "run_error");
+}
+
+TEST_F(RunSignals, WhileWeightsArePinnedNothingIsLeftBehind) {
+  // Ten seconds until all of the trunk is there.
+  PenstockProcess process({"generate", "-m", kTiny, "-p", "She", "-n", "8", "--pin", "99", "--bs",
+                           "64k", "--pace", "1M", "--events", events});
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto asked = steady_clock::now();
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.Wait().exit_code, 130);
+  EXPECT_LT(steady_clock::now() - asked, std::chrono::seconds(4));
+  EXPECT_FALSE(std::filesystem::exists(events));
 }
 
 TEST_F(RunSignals, SecondOneIsImmediate) {

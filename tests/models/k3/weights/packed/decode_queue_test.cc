@@ -23,7 +23,7 @@ struct Fixture {
         decoded(decoded_memory.data(), decoded_bytes, kDecodedAlignment),
         stream(packed.trunk.pass, packed.tiny.shape().layers, *packed.reader, ring, 0, true),
         arena(2, {}),
-        queue(packed.trunk.pass, stream, decoded, *packed.decoders, arena, 0) {}
+        queue(packed.trunk.pass, stream, decoded, *packed.decoders, arena) {}
   ~Fixture() { decoded.OnFree({}); }
 
   void Read(uint32_t extent) {

@@ -1,0 +1,117 @@
+#include "models/k3/bench/token/token.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/models/k3/tiny_model.h"
+
+namespace penstock::k3 {
+namespace {
+
+TokenBenchOptions Small() {
+  TokenBenchOptions options;
+  options.model = kTiny;
+  options.repetitions = 2;
+  options.steps = 1;
+  return options;
+}
+
+io::IoOptions Memory(const std::string& pace = {}) {
+  io::IoOptions options;
+  options.ioengine = "memory";
+  options.pace = pace;
+  return options;
+}
+
+PipelineOptions Streaming() {
+  PipelineOptions options;
+  options.expert_cache.bytes = 256 << 10;
+  return options;
+}
+
+TEST(TokenBench, BalancedArmsArePacedToAMultipleOfTheArithmetic) {
+  TokenBenchOptions options = Small();
+  options.balance = "1,4";
+  const auto result = BenchToken(options, Streaming(), Memory(), {});
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->rows.size(), 3u);
+  EXPECT_EQ(result->rows[0].arm, "compute");
+  EXPECT_EQ(result->rows[0].pace, 0);
+  EXPECT_NEAR(result->rows[1].io_ns * 4, result->rows[2].io_ns, 1e-3 * result->rows[2].io_ns);
+  for (const size_t i : {1, 2}) {
+    const TokenRow& row = result->rows[i];
+    ASSERT_TRUE(row.overlap_best && row.overlap_median);
+    EXPECT_GE(*row.overlap_best, *row.overlap_median);
+    EXPECT_GE(row.median_ns, 0.9 * row.io_ns);  // No faster than the device.
+    EXPECT_EQ(row.bytes, result->rows[0].bytes);
+  }
+}
+
+TEST(TokenBench, AGivenPaceIsComparedWithTheReplayOfTheSameBytes) {
+  PipelineOptions all_misses;  // One expert fits: every use is a read.
+  all_misses.expert_cache.bytes = 32 << 10;
+  const auto result = BenchToken(Small(), all_misses, Memory("400M"), {});
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->rows.size(), 3u);
+  const TokenRow& step = result->rows[1];
+  const TokenRow& replay = result->rows[2];
+  EXPECT_EQ(step.arm, "step");
+  EXPECT_EQ(replay.arm, "replay");
+  // But for the row of the embedding.
+  EXPECT_NEAR(step.bytes, replay.bytes, 1024);
+  ASSERT_TRUE(step.replay_ratio);
+  EXPECT_FALSE(step.replay_ratio_low) << "two rounds say nothing about it";
+  EXPECT_FALSE(replay.replay_ratio);
+}
+
+TEST(TokenBench, RefusesWhatCannotBeMeasured) {
+  TokenBenchOptions options = Small();
+  for (const char* balance : {"", "1,", "x", "0", "1e9", "1;2", "nan"}) {
+    options.balance = balance;
+    const auto result = BenchToken(options, {}, Memory(), {});
+    ASSERT_FALSE(result) << balance;
+    EXPECT_EQ(ExitCode(result.error()), 2);
+  }
+  options = Small();
+  options.model.clear();
+  EXPECT_FALSE(BenchToken(options, {}, Memory(), {}));
+}
+
+TEST(TokenBench, ModesOfPredictionAreComparedWithTheFirst) {
+  TokenBenchOptions options = Small();
+  options.predicting = "off,previous";
+  PipelineOptions pipeline;
+  pipeline.expert_cache.bytes = 512 << 10;
+  const auto result = BenchToken(options, pipeline, Memory("200M"), {});
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->rows.size(), 2u);
+  EXPECT_EQ(result->rows[0].arm, "predict off");
+  EXPECT_EQ(*result->rows[0].x_first, 1);
+  EXPECT_EQ(*result->rows[0].bytes_x_first, 1);
+  EXPECT_GT(*result->rows[1].x_first, 0);
+  EXPECT_GE(*result->rows[1].bytes_x_first, 0.5);
+  for (const char* modes : {"off,", "on", ","}) {
+    options.predicting = modes;
+    EXPECT_FALSE(BenchToken(options, pipeline, Memory("200M"), {})) << modes;
+  }
+}
+
+TEST(FaultTokenBench, AFailingReadIsTheResult) {
+  io::IoOptions io = Memory();
+  io.fault = "eio@layer=5";
+  const auto result = BenchToken(Small(), Streaming(), io, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(ExitCode(result.error()), 1);
+}
+
+TEST(TokenBench, JsonHasEveryRow) {
+  const auto result = BenchToken(Small(), Streaming(), Memory("2G"), {});
+  ASSERT_TRUE(result);
+  const Json json = TokenJson(*result);
+  EXPECT_EQ(json["schema"], "penstock.bench.token.v1");
+  ASSERT_EQ(json["rows"].size(), 3u);
+  EXPECT_TRUE(json["rows"][0]["replay_ratio"].is_null());
+  EXPECT_TRUE(json["rows"][1]["replay_ratio"].is_number());
+}
+
+}  // namespace
+}  // namespace penstock::k3
