@@ -13,8 +13,9 @@ struct NodeFacts {
   std::string name;
   std::string
       shape;  // Graphviz shape: box for work, hexagon for an async stage, ellipse for credits.
-  size_t index = 0;  // Among the nodes, in order of adding.
-  size_t width = 0;  // Bodies at a time; 0 = as many as the arena has threads.
+  size_t index = 0;         // Among the nodes, in order of adding.
+  size_t width = 0;         // Bodies at a time; 0 = as many as the arena has threads.
+  bool arithmetic = false;  // Its bodies compute; the others keep books. Set by who makes the node.
   std::atomic<uint64_t> messages{0};
   std::atomic<uint64_t> busy_ns{0};     // In bodies; for an async stage, in starting its work.
   std::atomic<uint64_t> longest_ns{0};  // Of one body; whoever takes it begins again with 0.

@@ -25,6 +25,11 @@ const Edges& BucketEdges() {
 
 }  // namespace
 
+std::string_view ReadClassName(ReadClass read_class) {
+  constexpr std::string_view kNames[] = {"demanded", "trunk", "predicted"};
+  return kNames[static_cast<size_t>(read_class)];
+}
+
 void LatencyHistogram::Add(uint64_t ns) {
   const Edges& edges = BucketEdges();
   const auto bucket = std::upper_bound(edges.begin(), edges.end() - 1, ns) - edges.begin();

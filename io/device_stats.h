@@ -5,10 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "io/reader.h"
 
 namespace penstock::io {
+
+// "demanded", "trunk", "predicted".
+std::string_view ReadClassName(ReadClass read_class);
 
 // How long reads took, from when they were asked for to the completion of their last piece. Buckets
 // grow by a quarter of a power of two: bucket b holds times below 2^((b + 1) / 4) microseconds that no

@@ -66,9 +66,7 @@ class BlockCache {
   void OnRelease(std::function<void()> on_release) { on_release_ = std::move(on_release); }
 
   size_t slots() const { return slots_.size(); }
-  size_t slot_bytes() const { return slot_bytes_; }
   size_t held() const;
-  const char* policy() const { return policy_->name(); }
 
  private:
   enum class Phase : uint8_t { kFree, kFilling, kReady };

@@ -77,8 +77,6 @@ class Engine : public text::TextModel {
   // For what replays a step's reads without its arithmetic, between two steps.
   io::Reader& reader() { return *reader_; }
   const Pass& pass() const { return *pass_; }
-  const WeightBytes& weight_bytes() const { return weight_bytes_; }  // For PredictStep.
-  const Cores& cores() const { return cores_; }
   std::string PlanTable() const { return plan_.Table(); }
   std::string GraphDot(bool with_times) const { return pipeline_->Dot(with_times); }
   size_t workers_seen() const { return arena_->workers_seen(); }

@@ -5,8 +5,9 @@
 namespace penstock {
 
 uint64_t NowNs(Clock clock) {
+  constexpr clockid_t kIds[] = {CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID};
   timespec now{};
-  ::clock_gettime(clock == Clock::kThreadCpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  ::clock_gettime(kIds[static_cast<uint8_t>(clock)], &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 

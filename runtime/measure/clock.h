@@ -9,7 +9,7 @@ namespace penstock {
 // Which time a measurement counts: that of the calling thread on a CPU, which neighbours on the
 // machine lengthen only by what they take from caches and memory, or that of the wall, which is the
 // only one for work of several threads together.
-enum class Clock : uint8_t { kThreadCpu, kWall };
+enum class Clock : uint8_t { kThreadCpu, kWall, kProcessCpu };
 
 // Nanoseconds of a clock that never goes back; only differences mean something.
 uint64_t NowNs(Clock clock);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 namespace penstock {
@@ -19,5 +20,10 @@ double Median(std::span<const double> samples);
 // The median of a[round] / b[round]: how much longer `a` takes than `b`, from pairs that were
 // measured under about the same conditions. As many of one as of the other.
 double MedianRatio(std::span<const double> a, std::span<const double> b);
+
+// part / whole; 0 of nothing.
+inline double Share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
 
 }  // namespace penstock

@@ -4,22 +4,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include "io/queue/window.h"
 #include "runtime/check.h"
 #include "runtime/measure/clock.h"
 
 namespace penstock::io {
-namespace {
-
-uint64_t ProcessCpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-}  // namespace
 
 Result<std::unique_ptr<SequentialReads>> SequentialReads::Make(const IoOptions& options,
                                                                std::span<const std::string> paths,
@@ -66,13 +56,14 @@ Result<ReadCost> SequentialReads::Run(FileId file, uint64_t offset, uint64_t byt
   PENSTOCK_CHECK(file < extents_.size() && extents_[file] > 0);
   const uint64_t count = std::max<uint64_t>(bytes / kExtentBytes, 1);
   const uint64_t first = offset / kExtentBytes;
-  const uint64_t cpu = ProcessCpuNs(), start = NowNs(Clock::kWall);
+  const uint64_t cpu = NowNs(Clock::kProcessCpu), start = NowNs(Clock::kWall);
   for (uint64_t i = 0; i < count; ++i) {
     Read({file, (first + i) % extents_[file] * kExtentBytes, kExtentBytes}, TakeSlot());
   }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return free_.size() == slots_; });
-  const ReadCost cost{count * kExtentBytes, NowNs(Clock::kWall) - start, ProcessCpuNs() - cpu};
+  const ReadCost cost{count * kExtentBytes, NowNs(Clock::kWall) - start,
+                      NowNs(Clock::kProcessCpu) - cpu};
   PENSTOCK_TRY_VOID(std::exchange(outcome_, Status()));
   return cost;
 }

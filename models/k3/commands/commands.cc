@@ -48,11 +48,6 @@ std::string Help() {
   return out + "\n  COMMAND --help   its options\n  --version        the program's version\n";
 }
 
-int Print(Console& console, const std::string& text) {
-  const Status written = console.Write(text);
-  return written ? 0 : console.Fail(written.error());
-}
-
 int RefuseCommand(Console& console, const std::string& name) {
   std::vector<std::string> names = {"--help", "--version"};
   for (const Command& command : kCommands) names.emplace_back(command.name);
@@ -69,8 +64,8 @@ int RunCommand(Console& console, std::span<const std::string> arguments) {
     return console.Fail(Refused("expected a command, got none"));
   }
   const std::string& name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") return Print(console, Help());
-  if (name == "--version") return Print(console, fmt::format("penstock {}\n", kVersion));
+  if (name == "--help" || name == "-h" || name == "help") return console.Answer(Help());
+  if (name == "--version") return console.Answer(fmt::format("penstock {}\n", kVersion));
   for (const Command& command : kCommands) {
     if (name == command.name) return command.run(console, arguments.subspan(1));
   }

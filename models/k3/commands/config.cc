@@ -20,9 +20,8 @@ int RunConfig(Console& console, std::span<const std::string> arguments) {
   OptionSet rows = settings.Rows();
   const auto parsed = ParseCommandLine(kConfig, arguments, rows);
   if (!parsed) return console.Fail(parsed.error());
-  const Status written = console.Write(*parsed == Parsed::kHelp ? FormatHelp(kConfig, rows)
-                                                                : rows.ToJson().dump(2) + "\n");
-  return written ? 0 : console.Fail(written.error());
+  return console.Answer(*parsed == Parsed::kHelp ? FormatHelp(kConfig, rows)
+                                                 : rows.ToJson().dump(2) + "\n");
 }
 
 }  // namespace penstock::k3

@@ -25,6 +25,11 @@ void Console::SayPlain(std::string_view text) {
   Print(text);
 }
 
+int Console::Answer(std::string_view text) {
+  const Status written = Write(text);
+  return written ? 0 : Fail(written.error());
+}
+
 int Console::Fail(const Error& error) {
   Say(error.where.empty() ? error.message : fmt::format("{} ({})", error.message, error.where));
   return ExitCode(error);

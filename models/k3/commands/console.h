@@ -21,6 +21,8 @@ class Console {
 
   // Results. Fails when stdout cannot take them (a full disk, a closed pipe).
   Status Write(std::string_view text);
+  // The same as the last act of a command: answers its exit code.
+  int Answer(std::string_view text);
   bool writes_to_terminal() const { return out_terminal_; }
 
   // One line for the person, with the program's name in front.

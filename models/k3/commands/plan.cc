@@ -43,8 +43,7 @@ int RunPlanCommand(Console& console, std::span<const std::string> arguments) {
                                        ? FormatHelp(kPlan, rows)
                                        : Answer(options, pipeline, io_options, console.notice());
   if (!text) return console.Fail(text.error());
-  const Status written = console.Write(*text);
-  return written ? 0 : console.Fail(written.error());
+  return console.Answer(*text);
 }
 
 }  // namespace penstock::k3

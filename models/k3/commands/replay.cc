@@ -65,8 +65,7 @@ int RunReplay(Console& console, std::span<const std::string> arguments) {
   const Result<std::string> text =
       *parsed == Parsed::kHelp ? FormatHelp(kReplay, rows) : Replayed(options);
   if (!text) return console.Fail(text.error());
-  const Status written = console.Write(*text);
-  return written ? 0 : console.Fail(written.error());
+  return console.Answer(*text);
 }
 
 }  // namespace penstock::k3

@@ -53,6 +53,11 @@ struct Shape {
 
   bool IsKda(size_t layer) const { return kda[layer]; }
   bool IsMoe(size_t layer) const { return layer >= first_moe && layer % moe_freq == 0; }
+  size_t moe_layers() const {
+    size_t count = 0;
+    for (size_t layer = 0; layer < layers; ++layer) count += IsMoe(layer);
+    return count;
+  }
   size_t kda_total() const { return kda_heads * kda_width; }  // P
   size_t mla_q_total() const { return mla_heads * (nope + rope); }
   size_t mla_value_total() const { return mla_heads * value; }

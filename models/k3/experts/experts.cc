@@ -23,10 +23,8 @@ ExpertView ViewOf(const Pointers& p) { return {p[0], p[1], p[2], p[3], p[4], p[5
 
 std::unique_ptr<io::EvictionPolicy> PolicyFor(const Shape& shape, size_t slots,
                                               std::string_view name) {
-  size_t moe_layers = 0;
-  for (size_t layer = 0; layer < shape.layers; ++layer) moe_layers += shape.IsMoe(layer) ? 1 : 0;
   auto policy =
-      io::MakePolicy(name, {slots, shape.layers * shape.experts, moe_layers * shape.top_k});
+      io::MakePolicy(name, {slots, shape.layers * shape.experts, shape.moe_layers() * shape.top_k});
   PENSTOCK_CHECK(policy != nullptr);
   return policy;
 }
@@ -56,6 +54,16 @@ struct Experts::Fetch {
   bool unwanted = false;  // Its visit has passed without it.
   bool ready = false;     // It has come and waits for its demand.
 };
+
+void Ahead::Add(const Ahead& more) {
+  issued += more.issued;
+  useful += more.useful;
+  joined += more.joined;
+  dropped += more.dropped;
+  wasted += more.wasted;
+  useful_bytes += more.useful_bytes;
+  wasted_bytes += more.wasted_bytes;
+}
 
 Experts::Experts(const Catalogue& catalogue, const Shape& shape, io::Reader& reader,
                  std::byte* memory, size_t slot_bytes, size_t slots, size_t ahead_slots,
@@ -403,15 +411,7 @@ Ahead Experts::ahead(size_t layer) const {
 Ahead Experts::ahead() const {
   const std::lock_guard lock(mutex_);
   Ahead sum;
-  for (const Ahead& layer : ahead_) {
-    sum.issued += layer.issued;
-    sum.useful += layer.useful;
-    sum.joined += layer.joined;
-    sum.dropped += layer.dropped;
-    sum.wasted += layer.wasted;
-    sum.useful_bytes += layer.useful_bytes;
-    sum.wasted_bytes += layer.wasted_bytes;
-  }
+  for (const Ahead& layer : ahead_) sum.Add(layer);
   return sum;
 }
 

@@ -36,6 +36,8 @@ struct Ahead {
   uint64_t wasted = 0;   // read for nothing.
   uint64_t useful_bytes = 0;
   uint64_t wasted_bytes = 0;
+
+  void Add(const Ahead& more);
 };
 
 // The routed experts: found in the cache, read on demand or, where somebody names them early, ahead
@@ -124,7 +126,7 @@ class Experts {
   void Deliver(const FetchRef& fetch, const Arrived& arrived);
   void End(const FetchRef& fetch, bool useful);
   void DeviceBegins();
-  void DeviceEnds(uint64_t bytes);
+  void DeviceEnds(uint64_t experts);
   Traffic CostOf(const Fetch& fetch) const;
   void Count(const Traffic& traffic);
 

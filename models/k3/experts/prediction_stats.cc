@@ -13,23 +13,13 @@ std::string Row(const std::string& name, const std::string& recalls, const Ahead
                      DescribeSize(ahead.useful_bytes), DescribeSize(ahead.wasted_bytes));
 }
 
-void Add(const Ahead& layer, Ahead& sum) {
-  sum.issued += layer.issued;
-  sum.useful += layer.useful;
-  sum.joined += layer.joined;
-  sum.dropped += layer.dropped;
-  sum.wasted += layer.wasted;
-  sum.useful_bytes += layer.useful_bytes;
-  sum.wasted_bytes += layer.wasted_bytes;
-}
-
 }  // namespace
 
 std::string PredictionTable(std::span<const LayerPrediction> layers) {
   Ahead sum;
   bool seen = false;
   for (const LayerPrediction& layer : layers) {
-    Add(layer.ahead, sum);
+    sum.Add(layer.ahead);
     seen = seen || layer.next_recall > 0 || layer.previous_recall > 0;
   }
   if (!seen && sum.issued == 0) return "  no expert was predicted\n";

@@ -9,6 +9,8 @@
 
 #include "io/cache/eviction/belady.h"
 #include "io/cache/eviction/policies.h"
+#include "runtime/measure/statistics.h"
+#include "runtime/options/list.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
@@ -18,18 +20,6 @@ uint64_t MoeLayers(const Routes& routes) {
   std::set<uint32_t> layers;
   for (const Route& route : routes.routes) layers.insert(route.layer);
   return layers.size();
-}
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 // A share of all experts: "0.25" or "25%". Nothing when it is neither.
@@ -103,10 +93,6 @@ void ScoreAll(const Routes& routes, RoutesReplay& replay) {
     }
     replay.layers.push_back(layer);
   }
-}
-
-double Share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 }  // namespace

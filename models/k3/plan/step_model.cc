@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/k3/weights/meeting.h"
+
 namespace penstock::k3 {
 namespace {
-
-// Rows go to the cores in blocks of about this size (step/pipeline.cc).
-constexpr double kBlockBytes = 1 << 20;
 
 // Seconds to nanoseconds for `amount` at `rate` a second.
 double Ns(double amount, double rate) { return amount / rate * 1e9; }
@@ -72,7 +71,8 @@ class Builder {
     // The latent attention applies these rows to the query and to what was attended.
     if (bytes.role == Role::kMlaKvB) core *= 2;
     if (decodes) core += 1 / rates_.decode;
-    const double messages = std::max(1.0, raw / kBlockBytes) * rates_.message_ns / Cores();
+    const double messages =
+        std::max(1.0, raw / static_cast<double>(kBlockBytes)) * rates_.message_ns / Cores();
     return Ns(raw, std::min(Cores() / core, rates_.memory)) + messages;
   }
 

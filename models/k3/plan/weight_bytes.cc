@@ -94,7 +94,7 @@ WeightBytes Measure(const Catalogue& catalogue, const Shape& shape, const Pass& 
   for (size_t layer = 0; layer <= shape.layers + 1; ++layer) {
     out.layer_first.push_back(pass.FirstExtentOf(layer));
   }
-  for (size_t layer = 0; layer < shape.layers; ++layer) out.moe_layers += shape.IsMoe(layer);
+  out.moe_layers = shape.moe_layers();
   out.experts = shape.experts;
   out.top_k = shape.top_k;
   out.vector_bytes = VectorBytes(catalogue);

@@ -12,8 +12,7 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;  // Weights of one product message.
-constexpr size_t kWide = 0;                      // As many bodies as the arena has threads.
+constexpr size_t kWide = 0;  // As many bodies as the arena has threads.
 constexpr size_t kSerial = 1;
 
 // A body that cannot fail, as a body that can.
@@ -125,6 +124,11 @@ void Pipeline::Connect() {
   for (SmallStage* stage : {&mix_, &norm_query_, &append_latent_, &gate_, &activate_, &choose_,
                             &prepare_latent_, &gather_, &combine_}) {
     graph::Connect(*stage, advance_, "done");
+    stage->facts().arithmetic = true;
+  }
+  for (graph::NodeFacts* facts :
+       {&product_.facts(), &attend_.facts(), &kda_.facts(), &expert_.facts(), &commit_.facts()}) {
+    facts->arithmetic = true;
   }
 }
 

@@ -5,27 +5,10 @@
 #include "runtime/measure/clock.h"
 
 namespace penstock::k3 {
-namespace {
-
-// The nodes whose bodies enter the pipeline's IdleClock.
-constexpr std::string_view kArithmetic[] = {
-    "product",        "attend",        "kda",     "expert",   "mix",
-    "norm query",     "append latent", "gate",    "activate", "choose experts",
-    "prepare latent", "gather",        "combine", "commit"};
-
-}  // namespace
 
 StepMeter::StepMeter(const MeteredServices& services, const IdleClock<kWaits>& idle)
     : s_(services), idle_(idle) {
   watch_.Reset(services.reader.devices().size());
-}
-
-void StepMeter::Watch(graph::Picture& picture) {
-  picture_ = &picture;
-  for (const graph::NodeFacts& node : picture.nodes()) {
-    arithmetic_.push_back(std::find(std::begin(kArithmetic), std::end(kArithmetic), node.name) !=
-                          std::end(kArithmetic));
-  }
 }
 
 StepMeter::Counts StepMeter::Now() const {
@@ -89,12 +72,12 @@ StepStats StepMeter::Take(uint64_t n, const Traffic& embed) {
 std::vector<NodeUse> StepMeter::NodesSince(const Counts& now) {
   std::vector<NodeUse> nodes;
   if (picture_ == nullptr) return nodes;
-  nodes.reserve(arithmetic_.size());
+  nodes.reserve(now.messages.size());
   size_t i = 0;
   for (const graph::NodeFacts& node : picture_->nodes()) {
     nodes.push_back({.name = node.name,
                      .serial = node.width == 1,
-                     .arithmetic = arithmetic_[i],
+                     .arithmetic = node.arithmetic,
                      .messages = now.messages[i] - begin_.messages[i],
                      .busy_ns = now.busy_ns[i] - begin_.busy_ns[i],
                      .longest_ns = node.longest_ns.load(std::memory_order_relaxed)});

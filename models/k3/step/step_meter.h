@@ -59,7 +59,7 @@ class StepMeter {
   StepMeter(const MeteredServices& services, const IdleClock<kWaits>& idle);
 
   // The nodes of the graph, once it has them.
-  void Watch(graph::Picture& picture);
+  void Watch(graph::Picture& picture) { picture_ = &picture; }
   void Observe(const io::ReadSpan& read) { watch_.Observe(read); }
 
   void Begin();
@@ -85,7 +85,6 @@ class StepMeter {
   const MeteredServices s_;
   const IdleClock<kWaits>& idle_;
   graph::Picture* picture_ = nullptr;
-  std::vector<bool> arithmetic_;  // [nodes]
   DeviceWatch watch_;
   Counts begin_;
   // Of SplitTime and FiguresOf, kept for their memory.

@@ -72,9 +72,10 @@ StepTrace::StepTrace(const TracedEngine& engine, TraceSteps steps)
   for (size_t i = 0; i < engine.decode_threads; ++i) {
     decode_.push_back(trace_.AddLane(fmt::format("decode {}", i)));
   }
-  constexpr const char* kClasses[] = {"demanded read", "trunk read", "predicted read"};
   for (size_t i = 0; i < read_names_.size(); ++i) {
-    read_names_[i] = trace_.AddName(kClasses[i], {"layer", "KiB", "queued us"});
+    read_names_[i] =
+        trace_.AddName(fmt::format("{} read", io::ReadClassName(static_cast<io::ReadClass>(i))),
+                       {"layer", "KiB", "queued us"});
   }
   for (const std::string& name : engine.devices) {
     devices_.push_back({.lane = trace_.AddLane(name, true),

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/measure/statistics.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
@@ -12,10 +13,6 @@ namespace {
 
 constexpr double kMost = 0.9;
 constexpr double kHalf = 0.5;
-
-double Share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
@@ -137,7 +134,6 @@ bool IsDelayed(const Figures& figures) {
 
 Verdict OfDelay(const Case& c) {
   const SlowRead& slow = c.f.slowest;
-  constexpr const char* kClasses[] = {"demanded", "trunk", "predicted"};
   const std::string device =
       slow.device < c.f.devices.size() ? c.f.devices[slow.device].name : "the device";
   const std::string layer =
@@ -145,8 +141,8 @@ Verdict OfDelay(const Case& c) {
   return {Bound::kDeviceDelay,
           fmt::format("latency of {}: a {} read{} took {} from submission to completion (half of "
                       "them at most {}); waits for reads took {} of the {}",
-                      device, kClasses[static_cast<size_t>(slow.read_class)], layer,
-                      Milliseconds(slow.ns), Milliseconds(slow.usual_ns),
+                      device, io::ReadClassName(slow.read_class), layer, Milliseconds(slow.ns),
+                      Milliseconds(slow.usual_ns),
                       Percent(c.Of(Cause::kDevice) + c.Of(Cause::kExpertWait)), c.what),
           "look at the device (other users of it, its temperature, --fault of this run); a larger "
           "--ring hides single slow reads"};

@@ -50,7 +50,7 @@ class Recorder : public RouteSink {
         router_(shape_.experts * shape_.hidden) {
     record_.experts = shape_.experts;
     record_.top_k = shape_.top_k;
-    for (size_t layer = 0; layer < shape_.layers; ++layer) record_.layers += shape_.IsMoe(layer);
+    record_.layers = shape_.moe_layers();
   }
 
   void Chosen(const Context& context) override {

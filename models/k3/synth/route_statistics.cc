@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <list>
 #include <numbers>
 #include <span>
-#include <unordered_map>
 
+#include "io/cache/eviction/policies.h"
 #include "runtime/check.h"
+#include "runtime/measure/statistics.h"
 
 namespace penstock::k3 {
 namespace {
@@ -22,10 +22,6 @@ size_t InBoth(Ids a, Ids b) {
   return static_cast<size_t>(std::count_if(a.begin(), a.end(), [&](uint32_t id) {
     return std::find(b.begin(), b.end(), id) != b.end();
   }));
-}
-
-double Share(size_t part, size_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 double LayerEntropy(const RouteRecord& record, size_t layer) {
@@ -76,24 +72,13 @@ double NextRecall(const RouteRecord& record) {
 }  // namespace
 
 size_t CountLruHits(const std::vector<uint64_t>& keys, size_t capacity, size_t first) {
-  std::list<uint64_t> order;  // Most recently used first.
-  std::unordered_map<uint64_t, std::list<uint64_t>::iterator> where;
-  size_t hits = 0;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (const auto found = where.find(keys[i]); found != where.end()) {
-      hits += i >= first;
-      order.splice(order.begin(), order, found->second);
-      continue;
-    }
-    if (capacity == 0) continue;
-    if (order.size() == capacity) {
-      where.erase(order.back());
-      order.pop_back();
-    }
-    order.push_front(keys[i]);
-    where[keys[i]] = order.begin();
-  }
-  return hits;
+  if (capacity == 0 || keys.empty()) return 0;
+  const auto hits = [&](std::span<const uint64_t> requests) {
+    const auto lru = io::MakePolicy(
+        "lru", {capacity, *std::max_element(keys.begin(), keys.end()) + 1, /*round=*/0});
+    return io::Replay(*lru, capacity, requests).hits;
+  };
+  return hits(keys) - hits(std::span(keys).first(first));
 }
 
 RouteStatistics StatisticsOf(const RouteRecord& record) {

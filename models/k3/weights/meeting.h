@@ -9,6 +9,8 @@
 
 namespace penstock::k3 {
 
+inline constexpr size_t kBlockBytes = size_t{1} << 20;  // Weights of one product message.
+
 // Some rows of an extent that has met its input, about a MiB: what one product body works on. The
 // extent's bytes go back to the ring when the last block of it is gone.
 struct Block {

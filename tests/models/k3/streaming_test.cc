@@ -20,6 +20,7 @@
 #include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/pass.h"
 #include "runtime/size.h"
+#include "tests/models/k3/synth/large_checkpoint.h"
 
 namespace penstock::k3 {
 namespace {
@@ -58,23 +59,7 @@ class DiskStreaming : public testing::Test {
   static void SetUpTestSuite() {
     directory_ = testing::TempDir() + "penstock_streaming_" + std::to_string(getpid());
     std::filesystem::remove_all(directory_);
-    SynthOptions options;
-    options.out = directory_;
-    options.layers = 8;
-    options.hidden = 1024;
-    options.vocab = 8192;
-    options.kda_heads = 8;
-    options.kda_width = 128;
-    options.mla_heads = 8;
-    options.q_rank = 256;
-    options.kv_rank = 128;
-    options.nope = options.value = 64;
-    options.rope = 32;
-    options.dense_width = 4096;
-    options.experts = 96;
-    options.top_k = 4;
-    options.latent = options.expert_width = 512;
-    const auto made = Synthesize(options, {});
+    const auto made = Synthesize(LargeCheckpoint(directory_), {});
     ASSERT_TRUE(made.has_value()) << made.error().message;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
       checkpoint_bytes_ += entry.file_size();

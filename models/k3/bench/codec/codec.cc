@@ -15,6 +15,7 @@
 #include "runtime/cpu/affinity.h"
 #include "runtime/machine/cgroup.h"
 #include "runtime/measure/statistics.h"
+#include "runtime/options/list.h"
 #include "runtime/process/process.h"
 
 namespace penstock::k3 {
@@ -27,15 +28,12 @@ constexpr std::array<const char*, 4> kCodecs = {"raw", "chain", "huffman", "zstd
 Result<std::set<std::string>> ChooseCodecs(const std::string& text) {
   if (text.empty()) return std::set<std::string>(kCodecs.begin(), kCodecs.end());
   std::set<std::string> chosen;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
+  for (const std::string& name : SplitAtCommas(text)) {
     if (std::find(kCodecs.begin(), kCodecs.end(), name) == kCodecs.end()) {
       return Refused(fmt::format("--codec \"{}\": \"{}\" is none of {}", text, name,
                                  fmt::join(kCodecs, ", ")));
     }
     chosen.insert(name);
-    at = comma + 1;
   }
   return chosen;
 }

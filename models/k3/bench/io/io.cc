@@ -13,6 +13,7 @@
 #include "runtime/machine/block_device.h"
 #include "runtime/measure/measure.h"
 #include "runtime/measure/statistics.h"
+#include "runtime/options/list.h"
 
 namespace penstock::k3 {
 namespace {
@@ -53,14 +54,12 @@ Result<std::vector<SizedFile>> FindFiles(const std::string& model) {
 
 Result<std::vector<std::string>> ParseEngines(const std::string& text) {
   std::vector<std::string> engines;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    engines.push_back(text.substr(at, comma - at));
-    if (engines.back() != "io_uring" && engines.back() != "pread") {
-      return Refused(fmt::format("--ioengine \"{}\": \"{}\" is neither io_uring nor pread", text,
-                                 engines.back()));
+  for (const std::string& engine : SplitAtCommas(text)) {
+    if (engine != "io_uring" && engine != "pread") {
+      return Refused(
+          fmt::format("--ioengine \"{}\": \"{}\" is neither io_uring nor pread", text, engine));
     }
-    at = comma + 1;
+    engines.push_back(engine);
   }
   return engines;
 }

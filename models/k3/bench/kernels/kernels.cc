@@ -13,6 +13,7 @@
 #include "runtime/machine/cgroup.h"
 #include "runtime/measure/measure.h"
 #include "runtime/measure/statistics.h"
+#include "runtime/options/list.h"
 #include "runtime/process/process.h"
 
 namespace penstock::k3 {
@@ -24,15 +25,12 @@ constexpr std::array<const char*, 4> kKernels = {"mxfp4", "bf16", "kda", "attent
 Result<std::set<std::string>> ChooseNames(const std::string& text) {
   if (text.empty()) return std::set<std::string>(kKernels.begin(), kKernels.end());
   std::set<std::string> chosen;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
+  for (const std::string& name : SplitAtCommas(text)) {
     if (std::find(kKernels.begin(), kKernels.end(), name) == kKernels.end()) {
       return Refused(fmt::format("--kernel \"{}\": \"{}\" is none of {}", text, name,
                                  fmt::join(kKernels, ", ")));
     }
     chosen.insert(name);
-    at = comma + 1;
   }
   return chosen;
 }

@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "models/k3/bench/token/attempts.h"
 #include "models/k3/bench/token/stepper.h"
 #include "models/k3/engine.h"
 #include "runtime/measure/measure.h"
 #include "runtime/measure/statistics.h"
+#include "runtime/options/list.h"
 
 namespace penstock::k3 {
 namespace {
@@ -18,14 +20,12 @@ constexpr const char* kModes[] = {"off", "next", "previous", "both", "auto"};
 
 Result<std::vector<std::string>> ParseModes(const std::string& text) {
   std::vector<std::string> modes;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    modes.push_back(text.substr(at, comma - at));
-    if (std::find(std::begin(kModes), std::end(kModes), modes.back()) == std::end(kModes)) {
-      return Refused(fmt::format("--predicting \"{}\": \"{}\" is none of {}", text, modes.back(),
+  for (const std::string& mode : SplitAtCommas(text)) {
+    if (std::find(std::begin(kModes), std::end(kModes), mode) == std::end(kModes)) {
+      return Refused(fmt::format("--predicting \"{}\": \"{}\" is none of {}", text, mode,
                                  fmt::join(kModes, ", ")));
     }
-    at = comma + 1;
+    modes.push_back(mode);
   }
   return modes;
 }
@@ -70,39 +70,21 @@ Result<TokenResult> BenchPredicting(const TokenBenchOptions& options,
                                     const io::IoOptions& io_options, const BenchHooks& hooks) {
   PENSTOCK_TRY(const std::vector<std::string> names, ParseModes(options.predicting));
   std::vector<std::unique_ptr<Mode>> modes;
-  std::vector<Arm> arms;
-  std::optional<Error> error;
+  std::vector<Attempt> arms;
   for (const std::string& name : names) {
     PipelineOptions with = pipeline;
     with.predict = name;
     PENSTOCK_TRY(auto engine, OpenForBench(options.model, (options.repetitions + 1) * options.steps,
                                            with, io_options, hooks));
     modes.push_back(std::make_unique<Mode>(std::move(engine), options.steps));
-    arms.push_back({"predict " + name, [&error, mode = modes.back().get()] {
-                      const Result<double> ns = error ? Result<double>(*error) : mode->Sample();
-                      if (!ns) error = ns.error();
-                      return ns ? *ns : 0.0;
-                    }});
+    arms.push_back({"predict " + name, [mode = modes.back().get()] { return mode->Sample(); }});
   }
-  MeasureOptions measure;
-  measure.rounds = options.repetitions;
-  measure.go_on = [&](size_t done, size_t total) {
-    return (!hooks.progress || hooks.progress({"token: measuring", "samples", done, total})) &&
-           !error;
-  };
-  const Result<Measured> measured = Measure(arms, measure);
-  if (error) return std::move(*error);
-  if (!measured) return measured.error();
-  TokenResult result{{}, modes.front()->engine().Describe(), measured->cpu_lost};
+  PENSTOCK_TRY(const Measured measured, MeasureAttempts(arms, options.repetitions, hooks));
+  TokenResult result{{}, modes.front()->engine().Describe(), measured.cpu_lost};
   for (size_t i = 0; i < arms.size(); ++i) {
-    const Summary summary = Summarize(measured->samples[i]);
-    TokenRow row;
-    row.arm = arms[i].name;
-    row.best_ns = summary.best;
-    row.median_ns = summary.median;
-    row.spread = summary.spread;
+    TokenRow row = RowOf(arms[i].name, measured.samples[i]);
     row.bytes = modes[i]->device_bytes();
-    row.x_first = MedianRatio(measured->samples[i], measured->samples[0]);
+    row.x_first = MedianRatio(measured.samples[i], measured.samples[0]);
     row.bytes_x_first = row.bytes / modes[0]->device_bytes();
     result.rows.push_back(std::move(row));
   }

@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 
 #include "io/engines/decorators/pace.h"
+#include "models/k3/bench/token/attempts.h"
 #include "models/k3/bench/token/plan_replay.h"
 #include "models/k3/bench/token/predicting.h"
 #include "models/k3/bench/token/stepper.h"
 #include "models/k3/engine.h"
 #include "runtime/measure/measure.h"
 #include "runtime/measure/statistics.h"
+#include "runtime/options/list.h"
 
 namespace penstock::k3 {
 namespace {
@@ -23,9 +25,7 @@ constexpr const char* kAnyPace = "1T";
 
 Result<std::vector<double>> ParseBalance(const std::string& text) {
   std::vector<double> out;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, comma - at);
+  for (const std::string& part : SplitAtCommas(text)) {
     size_t used = 0;
     double value = 0;
     try {
@@ -39,7 +39,6 @@ Result<std::vector<double>> ParseBalance(const std::string& text) {
           part));
     }
     out.push_back(value);
-    at = comma + 1;
   }
   return out;
 }
@@ -81,7 +80,7 @@ class Bench {
     } else {
       PENSTOCK_TRY_VOID(AddPair(pace.bytes_per_second));
     }
-    PENSTOCK_TRY(const Measured measured, MeasureArms());
+    PENSTOCK_TRY(const Measured measured, MeasureAttempts(arms_, options_.repetitions, hooks_));
     return Summarise(measured);
   }
 
@@ -104,17 +103,9 @@ class Bench {
     bytes_ = static_cast<double>(stats.trunk_bytes + stats.head_bytes + stats.expert_bytes +
                                  stats.embed_bytes);
     device_bytes_ = static_cast<double>(stats.device_bytes);
-    const size_t layers = MoeLayers();
+    const size_t layers = engine_->config().shape.moe_layers();
     misses_ = layers == 0 ? 0 : (stats.expert_misses + layers / 2) / layers;
     return {};
-  }
-
-  size_t MoeLayers() const {
-    size_t layers = 0;
-    for (size_t layer = 0; layer < engine_->config().shape.layers; ++layer) {
-      layers += engine_->config().shape.IsMoe(layer);
-    }
-    return layers;
   }
 
   // One step that is not timed and then as many as asked for: nanoseconds of one.
@@ -132,11 +123,7 @@ class Bench {
     kinds_.push_back({pace, replay});
     arms_.push_back({std::move(name), [this, pace, work] {
                        engine_->reader().Repace(pace);
-                       if (error_) return 0.0;
-                       const Result<double> ns = Sample(work);
-                       if (ns) return *ns;
-                       error_ = ns.error();
-                       return 0.0;
+                       return Sample(work);
                      }});
   }
 
@@ -160,30 +147,12 @@ class Bench {
     return {};
   }
 
-  Result<Measured> MeasureArms() {
-    MeasureOptions measure;
-    measure.rounds = options_.repetitions;
-    measure.go_on = [this](size_t done, size_t total) {
-      const bool go_on =
-          !hooks_.progress || hooks_.progress({"token: measuring", "samples", done, total});
-      return go_on && !error_;
-    };
-    Result<Measured> measured = Measure(arms_, measure);
-    if (error_) return *error_;
-    return measured;
-  }
-
   TokenResult Summarise(const Measured& measured) const {
     TokenResult result;
     result.engine = engine_->Describe();
     result.cpu_lost = measured.cpu_lost;
     for (size_t i = 0; i < arms_.size(); ++i) {
-      const Summary summary = Summarize(measured.samples[i]);
-      TokenRow row;
-      row.arm = arms_[i].name;
-      row.best_ns = summary.best;
-      row.median_ns = summary.median;
-      row.spread = summary.spread;
+      TokenRow row = RowOf(arms_[i].name, measured.samples[i]);
       row.bytes = kinds_[i].replay ? static_cast<double>(replay_->step_bytes()) : bytes_;
       row.pace = static_cast<double>(kinds_[i].pace);
       if (row.pace > 0) row.io_ns = device_bytes_ * 1e9 / row.pace;
@@ -222,13 +191,12 @@ class Bench {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<PlanReplay> replay_;  // Before the engine whose reader it uses.
   std::optional<Stepper> stepper_;
-  std::vector<Arm> arms_;
+  std::vector<Attempt> arms_;
   std::vector<Kind> kinds_;
   double compute_ns_ = 0;
   double bytes_ = 0;
   double device_bytes_ = 0;
   uint64_t misses_ = 0;
-  std::optional<Error> error_;
 };
 
 }  // namespace

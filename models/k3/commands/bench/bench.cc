@@ -49,8 +49,7 @@ Error UnknownName(const std::string& name) {
 
 int RunBench(Console& console, std::span<const std::string> arguments) {
   if (arguments.empty() || arguments.front() == "--help" || arguments.front() == "-h") {
-    const Status written = console.Write(List());
-    return written ? 0 : console.Fail(written.error());
+    return console.Answer(List());
   }
   for (const Benchmark& benchmark : kBenchmarks) {
     if (arguments.front() == benchmark.name) return benchmark.run(console, arguments.subspan(1));

@@ -50,10 +50,7 @@ int RunMeasured(Console& console, const CommandLine& line, std::span<const std::
   rows.Add("output", output);
   const auto parsed = ParseCommandLine(line, arguments, rows);
   if (!parsed) return console.Fail(parsed.error());
-  if (*parsed == Parsed::kHelp) {
-    const Status written = console.Write(FormatHelp(line, rows));
-    return written ? 0 : console.Fail(written.error());
-  }
+  if (*parsed == Parsed::kHelp) return console.Answer(FormatHelp(line, rows));
   StopRequest stop;
   if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
   const auto measured = [&] {
@@ -64,9 +61,7 @@ int RunMeasured(Console& console, const CommandLine& line, std::span<const std::
                     }});
   }();
   if (!measured) return stop.ExitCode(console.Fail(measured.error()));
-  const Status written =
-      console.Write(output.json ? json(*measured).dump(2) + "\n" : table(*measured));
-  return written ? 0 : console.Fail(written.error());
+  return console.Answer(output.json ? json(*measured).dump(2) + "\n" : table(*measured));
 }
 
 }  // namespace penstock::k3

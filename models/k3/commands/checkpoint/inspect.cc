@@ -122,8 +122,7 @@ int RunInspect(Console& console, std::span<const std::string> arguments) {
   const Result<std::string> text =
       *parsed == Parsed::kHelp ? FormatHelp(kInspect, rows) : Describe(settings, console.notice());
   if (!text) return console.Fail(text.error());
-  const Status written = console.Write(*text);
-  return written ? 0 : console.Fail(written.error());
+  return console.Answer(*text);
 }
 
 }  // namespace penstock::k3

@@ -152,10 +152,7 @@ int RunSynth(Console& console, std::span<const std::string> arguments) {
   Settings settings;
   const auto parsed = Parse(arguments, settings);
   if (!parsed) return console.Fail(parsed.error());
-  if (*parsed == Parsed::kHelp) {
-    const Status written = console.Write(FormatHelp(kSynth, settings.Rows()));
-    return written ? 0 : console.Fail(written.error());
-  }
+  if (*parsed == Parsed::kHelp) return console.Answer(FormatHelp(kSynth, settings.Rows()));
   if (settings.synth.out.empty()) {
     return console.Fail(Refused("expected a directory to write: -o DIR"));
   }

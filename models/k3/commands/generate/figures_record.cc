@@ -4,23 +4,20 @@
 
 #include <fmt/format.h>
 
+#include "runtime/measure/statistics.h"
+
 namespace penstock::k3 {
 namespace {
-
-constexpr const char* kClasses[] = {"demanded", "trunk", "predicted"};
-
-double Ratio(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 Json DeviceToJson(const io::DeviceStats& device, uint64_t wall_ns) {
   Json latency = Json::object();
   for (size_t i = 0; i < device.latency.size(); ++i) {
     const uint64_t reads = device.latency[i].total();
     if (reads == 0) continue;
-    latency[kClasses[i]] = {{"reads", reads},
-                            {"p50", device.latency[i].Percentile(0.5)},
-                            {"p99", device.latency[i].Percentile(0.99)}};
+    latency[std::string(io::ReadClassName(static_cast<io::ReadClass>(i)))] = {
+        {"reads", reads},
+        {"p50", device.latency[i].Percentile(0.5)},
+        {"p99", device.latency[i].Percentile(0.99)}};
   }
   return {{"name", device.name},
           {"window_bytes", device.window_bytes},
@@ -42,10 +39,11 @@ std::string DeviceLine(const io::DeviceStats& device, uint64_t wall_ns) {
       fmt::format("{} in {} reads, depth {} on average, busy {:.0f} %, full {:.0f} %",
                   DescribeSize(device.device_bytes), device.reads,
                   DescribeSize(static_cast<uint64_t>(device.MeanDepthBytes(wall_ns))),
-                  100 * Ratio(device.busy_ns, wall_ns), 100 * Ratio(device.full_ns, wall_ns));
+                  100 * Share(device.busy_ns, wall_ns), 100 * Share(device.full_ns, wall_ns));
   for (size_t i = 0; i < device.latency.size(); ++i) {
     if (device.latency[i].total() == 0) continue;
-    line += fmt::format("; {} p50 {:.2f} p99 {:.2f} ms", kClasses[i],
+    line += fmt::format("; {} p50 {:.2f} p99 {:.2f} ms",
+                        io::ReadClassName(static_cast<io::ReadClass>(i)),
                         static_cast<double>(device.latency[i].Percentile(0.5)) * 1e-6,
                         static_cast<double>(device.latency[i].Percentile(0.99)) * 1e-6);
   }
@@ -87,7 +85,7 @@ std::string FiguresTable(const Figures& figures, std::string_view what) {
     std::replace(name.begin(), name.end(), '_', ' ');
     out += Row("  " + name,
                fmt::format("{:.3f} s, {:.1f} %", static_cast<double>(figures.causes[i]) * 1e-9,
-                           100 * Ratio(figures.causes[i], figures.wall_ns)));
+                           100 * Share(figures.causes[i], figures.wall_ns)));
   }
   for (const io::DeviceStats& device : figures.devices) {
     out += Row(device.name, DeviceLine(device, figures.wall_ns));

@@ -23,10 +23,7 @@ int RunGenerate(Console& console, std::span<const std::string> arguments) {
   OptionSet rows = settings.Rows();
   const auto parsed = ParseCommandLine(kGenerate, arguments, rows);
   if (!parsed) return console.Fail(parsed.error());
-  if (*parsed == Parsed::kHelp) {
-    const Status written = console.Write(FormatHelp(kGenerate, rows));
-    return written ? 0 : console.Fail(written.error());
-  }
+  if (*parsed == Parsed::kHelp) return console.Answer(FormatHelp(kGenerate, rows));
   Run run(settings, console);
   Status done = run.Prepare();
   if (done) done = run.Execute();

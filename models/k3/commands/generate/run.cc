@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "io/device_stats.h"
 #include "models/k3/commands/generate/prompt.h"
 #include "models/k3/commands/version.h"
 #include "runtime/machine/facts.h"
@@ -116,7 +118,6 @@ Status Run::WriteStart() {
     engine_->PredictAlways(true);
     PENSTOCK_TRY_VOID(record_->StartRoutes(engine_->routes_header()));
   }
-  if (const auto device = FindBlockDevice(settings_.run.model)) block_device_ = *device;
   (void)KernelBytesSince();
   kernel_total_ = 0;
   return record_->Start({{"version", kVersion},
@@ -129,12 +130,14 @@ Status Run::WriteStart() {
                          {"prompt_ids", prompt_}});
 }
 
-// Of the device below the checkpoint; nothing where there is no single one.
+// Of all devices below the files; nothing where the kernel names none.
 std::optional<uint64_t> Run::KernelBytesSince() {
-  if (!block_device_) return std::nullopt;
-  const auto bytes = ReadDeviceBytes(*block_device_);
-  if (!bytes) return std::nullopt;
-  const uint64_t since = *bytes - std::exchange(kernel_bytes_, *bytes);
+  std::optional<uint64_t> now;
+  for (const auto& bytes : engine_->reader().KernelDeviceBytes()) {
+    if (bytes) now = now.value_or(0) + *bytes;
+  }
+  if (!now) return std::nullopt;
+  const uint64_t since = *now - std::exchange(kernel_bytes_, *now);
   kernel_total_ += since;
   return since;
 }
@@ -241,9 +244,11 @@ void Run::Report() {
   console_.SayPlain(fmt::format("{}\n", engine_->Describe()));
   console_.SayPlain(totals_.Table(PeakResidentBytes()));
   console_.SayPlain(PredictionTable(engine_->prediction_stats()));
-  if (block_device_) {
+  if (kernel_bytes_ != 0) {
+    std::vector<std::string> names;
+    for (const io::DeviceStats& device : engine_->reader().devices()) names.push_back(device.name);
     console_.SayPlain(fmt::format("  {:<22}{} read by all processes while the steps ran\n",
-                                  block_device_->name, DescribeSize(kernel_total_)));
+                                  fmt::join(names, ", "), DescribeSize(kernel_total_)));
   }
 }
 

@@ -15,7 +15,6 @@
 #include "models/k3/engine.h"
 #include "models/text/sampler.h"
 #include "models/text/tokenizer.h"
-#include "runtime/machine/block_device.h"
 #include "runtime/process/signals.h"
 
 namespace penstock::k3 {
@@ -63,7 +62,6 @@ class Run {
   std::optional<RunRecord> record_;
   std::atomic<bool> started_{false};  // record_ may be used by another thread.
   RunTotals totals_;
-  std::optional<BlockDevice> block_device_;
   uint64_t kernel_bytes_ = 0;  // At the end of the last step, since boot,
   uint64_t kernel_total_ = 0;  // and of all steps.
   Status failure_;             // Of what the callbacks do: writing, verifying.

@@ -42,10 +42,7 @@ int Run(Console& console, const CommandLine& line, std::span<const std::string> 
   rows.Add("pack", options);
   const auto parsed = ParseCommandLine(line, arguments, rows);
   if (!parsed) return console.Fail(parsed.error());
-  if (*parsed == Parsed::kHelp) {
-    const Status written = console.Write(FormatHelp(line, rows));
-    return written ? 0 : console.Fail(written.error());
-  }
+  if (*parsed == Parsed::kHelp) return console.Answer(FormatHelp(line, rows));
   return RunWatched(console, [&](const PackWatch& watch) { return work(console, options, watch); });
 }
 

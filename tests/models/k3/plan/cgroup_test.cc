@@ -18,6 +18,7 @@
 
 #include "models/k3/synth/synth.h"
 #include "runtime/size.h"
+#include "tests/models/k3/synth/large_checkpoint.h"
 
 namespace penstock::k3 {
 namespace {
@@ -133,30 +134,10 @@ Ran Spawn(const MemoryGroup* group, std::vector<std::string> arguments) {
 
 class DiskCgroup : public testing::Test {
  protected:
-  // A checkpoint of about 400 MB: experts make the most of it, the trunk some 120 MB.
-  static SynthOptions Checkpoint(const std::string& out) {
-    SynthOptions options;
-    options.out = out;
-    options.layers = 8;
-    options.hidden = 1024;
-    options.vocab = 8192;
-    options.kda_heads = 8;
-    options.kda_width = 128;
-    options.mla_heads = 8;
-    options.q_rank = 256;
-    options.kv_rank = 128;
-    options.nope = options.value = 64;
-    options.rope = 32;
-    options.dense_width = 4096;
-    options.experts = 96;
-    options.top_k = 4;
-    options.latent = options.expert_width = 512;
-    return options;
-  }
   void SetUp() override {
     directory_ = testing::TempDir() + "penstock_cgroup_" + std::to_string(getpid());
     std::filesystem::remove_all(directory_);
-    const auto made = Synthesize(Checkpoint(directory_), {});
+    const auto made = Synthesize(LargeCheckpoint(directory_), {});
     ASSERT_TRUE(made.has_value()) << made.error().message;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
       bytes_ += entry.file_size();
