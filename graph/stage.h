@@ -157,6 +157,8 @@ class Reply {
 };
 
 // A stage whose work happens elsewhere: on an I/O thread, in another arena, on a device.
+// Starts are serial, in the order of the messages: TBB would run a thread's tasks last in first out, and
+// of reads that are started so the one that is needed first would come last.
 //   start: void(const In&, Reply<Out>) queues the work and returns at once. It never blocks and
 //   never enters the kernel for I/O. Whoever finishes the work calls the reply exactly once, also
 //   with an error inside the message: else the credit behind it never comes home and the graph
@@ -169,8 +171,8 @@ class AsyncStage {
   template <class Start>
   AsyncStage(Graph& graph, std::string name, Start start)
       : graph_(&graph),
-        facts_(&graph.picture().Add(std::move(name), "hexagon", 0)),
-        node_(graph.flow(), oneapi::tbb::flow::unlimited,
+        facts_(&graph.picture().Add(std::move(name), "hexagon", 1)),
+        node_(graph.flow(), oneapi::tbb::flow::serial,
               [start, facts = facts_, owner = &graph](const In& in,
                                                       typename Node::gateway_type& gateway) {
                 Handover::Take();

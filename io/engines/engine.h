@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -50,6 +51,10 @@ class Engine {
   virtual void Submit(std::span<const EngineRead> reads) = 0;
   virtual void Stop() = 0;                   // No Submit from here on. Again: nothing.
   virtual std::string Describe() const = 0;  // "io_uring, fixed buffers and files"
+
+  // The completion of a read that needs no waiting, for whoever holds it back anyway and would rather
+  // not wake another thread for it; nothing where reads take time. Between Start and Stop, any thread.
+  virtual std::optional<Completion> ServeNow(const EngineRead& /*read*/) { return std::nullopt; }
 
   // From now on as from a device of this rate, 0 for as fast as it goes; false for an engine that
   // is not paced. Any thread.

@@ -62,6 +62,7 @@ class MemoryEngine final : public Engine {
   void Submit(std::span<const EngineRead> reads) override;
   void Stop() override;
   std::string Describe() const override;
+  std::optional<Completion> ServeNow(const EngineRead& read) override { return Serve(read); }
 
  private:
   void Run();

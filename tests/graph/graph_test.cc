@@ -1,5 +1,6 @@
 #include "graph/graph.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -247,6 +248,26 @@ TEST(Arena, PinsItsWorkersToTheMaskAndLeavesTheCallerAlone) {
   cpu_set_t after;
   sched_getaffinity(0, sizeof(after), &after);
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+// What is admitted first is started first, with as many workers as may take the starts.
+TEST(AsyncStage, StartsInTheOrderOfTheMessages) {
+  constexpr int kMessages = 500;
+  Arena arena(2, {});
+  Graph graph(arena);
+  std::vector<int> started;
+  Stage<Number, Number> burst(graph, "burst", 1, [](const Number&, auto& out) {
+    for (int i = 0; i < kMessages; ++i) out.template Put<0>(Number{i, false});
+  });
+  AsyncStage<Number, Number> start(graph, "start", [&](const Number& in, Reply<Number> reply) {
+    started.push_back(in.value);
+    reply(in);
+  });
+  Connect(burst, start);
+  burst.Put({});
+  graph.WaitIdle();
+  ASSERT_EQ(started.size(), size_t{kMessages});
+  EXPECT_TRUE(std::is_sorted(started.begin(), started.end()));
 }
 
 }  // namespace
