@@ -67,8 +67,7 @@ bool PacedEngine::Repace(uint64_t bytes_per_second) {
   return true;
 }
 
-// What the engine underneath has at once waits here alone: one thread to wake for a read, not two
-// (a third less CPU a read in `penstock bench token --ioengine memory`).
+// What the engine underneath has at once waits here alone: one thread to wake for a read, not two.
 void PacedEngine::Submit(std::span<const EngineRead> reads) {
   const Clock::time_point now = Clock::now();
   size_t served = 0;
