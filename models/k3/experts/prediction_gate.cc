@@ -12,9 +12,9 @@ constexpr float kPoolWeight = 12;  // Tries that the mean over all layers is wor
 constexpr double kWindowFades = 0.8;
 // What a read costs even when the device would have been idle: its part of memory and CPU.
 constexpr double kOverhead = 0.02;
-// Above guessing: by so much, and by so many standard deviations of what is measured.
+// Above guessing: a layer by so many standard deviations of what is measured, a rank by so much.
+constexpr double kDeviations = 4;
 constexpr double kMargin = 0.1;
-constexpr double kDeviations = 2.5;
 constexpr double kPriceUp = 1.15;
 constexpr double kPriceDown = 0.97;
 constexpr double kLeastPrice = 0.25;
@@ -105,12 +105,28 @@ void PredictionGate::Offer(size_t number, std::span<const uint32_t> next,
   Merge(layer, number);
 }
 
-bool PredictionGate::Informs(Source source, size_t layer, size_t rank) const {
-  const double guess = static_cast<double>(top_k_) / static_cast<double>(experts_);
-  const double tries = layers_[layer].ranks[Index(source)][rank].tries +
-                       std::min(pool_[Index(source)][rank].tries, kPoolWeight);
+double PredictionGate::Guess() const {
+  return static_cast<double>(top_k_) / static_cast<double>(experts_);
+}
+
+// All ranks together: one alone is seen too seldom to tell a precision of one half from guessing among
+// 48 experts.
+bool PredictionGate::Informs(Source source, size_t layer) const {
+  double hits = 0;
+  double tries = 0;
+  for (size_t rank = 0; rank < top_k_; ++rank) {
+    const double weight = layers_[layer].ranks[Index(source)][rank].tries +
+                          std::min(pool_[Index(source)][rank].tries, kPoolWeight);
+    hits += precision(source, layer, rank) * weight;
+    tries += weight;
+  }
+  const double guess = Guess();
   const double deviation = std::sqrt(guess * (1 - guess) / std::max(tries, 1.0));
-  return precision(source, layer, rank) > guess + std::max(kMargin, kDeviations * deviation);
+  return hits > tries * (guess + kDeviations * deviation);
+}
+
+bool PredictionGate::Informs(Source source, size_t layer, size_t rank) const {
+  return precision(source, layer, rank) > Guess() + kMargin;
 }
 
 Source PredictionGate::Pick(size_t layer) const {
@@ -141,8 +157,10 @@ void PredictionGate::Choose(size_t number, const AheadTiming& timing, const Acco
   const Source source = Pick(number);
   const List& list = layer.lists[Index(source)];
   const double rate = timing.expert_bytes / timing.service_seconds;
-  double pending = account.pending_bytes;
-  double busy = pending / rate;
+  // Of what is not decided yet, as much goes to waste as is likely to.
+  double waste = account.wasted_bytes + account.pending_bytes;
+  double busy = account.pending_bytes / rate;
+  if (!Informs(source, number)) return;
   for (size_t rank = 0; rank < list.size(); ++rank) {
     if (list[rank].here || !Informs(source, number, rank)) continue;
     const double chance = precision(source, number, rank);
@@ -152,11 +170,11 @@ void PredictionGate::Choose(size_t number, const AheadTiming& timing, const Acco
     const double cost = (1 - chance) * late + kOverhead * timing.service_seconds;
     if (chance * idle <= cost) continue;
     if (chance <= (1 - chance) * price_) continue;
-    if (account.wasted_bytes + pending + timing.expert_bytes > kMostWaste * account.expert_bytes) {
+    waste += (1 - chance) * timing.expert_bytes;
+    if (waste > kMostWaste * account.expert_bytes) {
       short_of_waste_ = true;
       break;
     }
-    pending += timing.expert_bytes;
     busy += timing.service_seconds;
     experts.push_back(list[rank].expert);
   }
@@ -166,6 +184,7 @@ void PredictionGate::Score(size_t number, std::span<const uint32_t> chosen, doub
   Layer& layer = layers_[number];
   bool awake = false;
   for (size_t s = 0; s < kSources; ++s) {
+    bool rank_informs = false;
     const List& list = layer.lists[s];
     size_t found = 0;
     for (size_t rank = 0; rank < list.size(); ++rank) {
@@ -174,8 +193,9 @@ void PredictionGate::Score(size_t number, std::span<const uint32_t> chosen, doub
       if (list[rank].here) continue;
       layer.ranks[s][rank].Add(hit ? 1 : 0, 1, kLayerFades);
       pool_[s][rank].Add(hit ? 1 : 0, 1, kPoolFades);
-      awake = awake || Informs(static_cast<Source>(s), number, rank);
+      rank_informs = rank_informs || Informs(static_cast<Source>(s), number, rank);
     }
+    awake = awake || (rank_informs && Informs(static_cast<Source>(s), number));
     if (!list.empty()) layer.recall[s].Add(found, chosen.size(), kLayerFades);
   }
   if (!layer.lists[Index(Source::kNext)].empty()) {

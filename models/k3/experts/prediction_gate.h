@@ -37,8 +37,8 @@ struct AheadTiming {
 //   precision x (its service time, as far as the device would be idle)
 //     > (1 - precision) x (the delay it means for demanded reads, which W bounds) + a small overhead
 //
-// and its precision is above what guessing would give, and what was read for nothing stays within a
-// share of all bytes of experts. Where that share is scarce, a price on waste keeps it for the better
+// and its precision and that of the layer are above what guessing would give, and what was read for
+// nothing stays within a share of all bytes of experts. Where that share is scarce, a price on waste keeps it for the better
 // ranks.
 // Threads: none; the caller serialises.
 class PredictionGate {
@@ -104,6 +104,8 @@ class PredictionGate {
     uint32_t scored = 0;
   };
   void Merge(Layer& layer, size_t number);
+  double Guess() const;  // The precision of a list drawn at random.
+  bool Informs(Source source, size_t layer) const;
   bool Informs(Source source, size_t layer, size_t rank) const;
 
   const size_t experts_;

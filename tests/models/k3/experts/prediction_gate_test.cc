@@ -147,7 +147,8 @@ TEST(PredictionGate, WasteStaysWithinItsShare) {
   OneLayer run(PredictMode::kNext);
   for (int step = 0; step < 500; ++step) run.Step(random() % (kTopK + 1), 0);
   EXPECT_GT(run.issued, 0u);
-  EXPECT_LE(run.wasted_bytes, PredictionGate::kMostWaste * run.expert_bytes + kBytes);
+  // What is likely is within the share; the last list may have had no luck at all.
+  EXPECT_LE(run.wasted_bytes, PredictionGate::kMostWaste * run.expert_bytes + kTopK * kBytes);
   EXPECT_GT(run.wasted_bytes, 0);
 }
 
