@@ -52,7 +52,8 @@ struct MemoryPlan {
 
 // Shares the budget out. First what nothing works without: fixed parts, a ring of the largest
 // extent, one expert. Then what keeps the device busy: a ring of kWantedRingBytes, and the experts
-// of one layer. The rest goes to where a byte saves the most bytes of each token: a pinned byte of
+// of one layer. Of the rest, what whole layers do not use makes the ring larger first, up to 512 MiB or a
+// sixteenth of the budget. The rest goes to where a byte saves the most bytes of each token: a pinned byte of
 // the trunk saves one, a byte of the expert cache the share of tokens that hit it, which is top_k /
 // experts when nothing more is known and never above one. So whole layers are pinned, as many as
 // fit, and what is left holds experts.

@@ -4,6 +4,7 @@
 
 #include "models/k3/plan/preset.h"
 #include "runtime/options/options.h"
+#include "tests/models/k3/plan/released.h"
 #include "tests/models/k3/tiny_model.h"
 
 namespace penstock::k3 {
@@ -179,6 +180,29 @@ TEST(Planner, AutoPinsAsManyLayersAsTheBudgetHolds) {
   EXPECT_EQ(last, fixture.tiny.shape().layers + 1) << "in the end all of them fit";
   fixture.needs.budget_bytes = kGiB;
   EXPECT_EQ(fixture.Plan()->slots, 8u * 32) << "and then the experts";
+}
+
+// What pins do not want lets the device read further ahead, once the experts of a layer have theirs.
+TEST(Planner, TheRingTakesASixteenthOfAnAmpleBudget) {
+  const Shape shape = ReleasedShape();
+  const WeightBytes weights = *AssumeWeights(shape, 8 * kMiB, 0);
+  PipelineOptions options;
+  options.pin = "0";
+  MemoryNeeds needs;
+  needs.context = 100;
+  needs.budget_from = "--memory";
+  const auto plan = [&](uint64_t budget) {
+    needs.budget_bytes = budget;
+    return *PlanMemory(needs, options, weights, shape);
+  };
+  const MemoryPlan least = plan(plan(64 * kGiB).overlap_bytes);
+  EXPECT_EQ(least.ring_bytes, kWantedRingBytes);
+  EXPECT_EQ(least.slots, weights.top_k);
+  EXPECT_EQ(plan(4 * kGiB).ring_bytes, 4 * kGiB / 16);
+  EXPECT_EQ(plan(64 * kGiB).ring_bytes, 512 * kMiB);
+  EXPECT_GT(plan(64 * kGiB).slots, 1000u);
+  options.ring.bytes = 100 * kMiB;
+  EXPECT_EQ(plan(64 * kGiB).ring_bytes, 100 * kMiB);
 }
 
 TEST(Planner, PresetsGiveWayToWhatIsAsked) {
