@@ -217,7 +217,7 @@ size_t Engine::AheadSlots(const PipelineOptions& options) const {
 }
 
 // The largest of all devices.
-uint64_t Engine::WindowBytes() const {
+uint64_t Engine::window_bytes() const {
   uint64_t window = 0;
   for (const io::DeviceStats& device : reader_->devices()) {
     window = std::max(window, device.window_bytes);
@@ -266,7 +266,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   PENSTOCK_TRY(io::FileSet files, io::FileSet::Open(engine->Paths(), direct, notice));
   PENSTOCK_TRY_VOID(engine->Plan(context, options, io_options, files));
   PENSTOCK_TRY_VOID(engine->Allocate(options, io_options, std::move(files), notice, progress));
-  engine->Start(options, {ParsePredictMode(options.predict), engine->WindowBytes(), predictor});
+  engine->Start(options, {ParsePredictMode(options.predict), engine->window_bytes(), predictor});
   return engine;
 }
 

@@ -74,6 +74,11 @@ class Engine : public text::TextModel {
   const Catalogue& catalogue() const { return *catalogue_; }
   const std::string& checkpoint_id() const { return checkpoint_id_; }
   const MemoryPlan& plan() const { return plan_; }
+  // What a prediction of a step is made from, beside the memory plan (plan/step_model.h).
+  const WeightBytes& weight_bytes() const { return weight_bytes_; }
+  const Cores& cores() const { return cores_; }
+  const ops::Kernels& kernels() const { return *kernels_; }
+  uint64_t window_bytes() const;  // In flight at most on a device, below the class of demands.
   // For what replays a step's reads without its arithmetic, between two steps.
   io::Reader& reader() { return *reader_; }
   const Pass& pass() const { return *pass_; }
@@ -95,7 +100,6 @@ class Engine : public text::TextModel {
                   io::FileSet files, const Notice& notice, const OpenProgress& progress);
   Status Pin(const OpenProgress& progress);
   size_t DecoderCount() const;
-  uint64_t WindowBytes() const;
   void Start(const PipelineOptions& options, const LookaheadOptions& lookahead);
   size_t AheadSlots(const PipelineOptions& options) const;
   std::vector<std::string> Paths() const;

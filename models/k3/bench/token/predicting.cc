@@ -80,7 +80,7 @@ Result<TokenResult> BenchPredicting(const TokenBenchOptions& options,
     arms.push_back({"predict " + name, [mode = modes.back().get()] { return mode->Sample(); }});
   }
   PENSTOCK_TRY(const Measured measured, MeasureAttempts(arms, options.repetitions, hooks));
-  TokenResult result{{}, modes.front()->engine().Describe(), measured.cpu_lost};
+  TokenResult result{{}, {}, modes.front()->engine().Describe(), measured.cpu_lost};
   for (size_t i = 0; i < arms.size(); ++i) {
     TokenRow row = RowOf(arms[i].name, measured.samples[i]);
     row.bytes = modes[i]->device_bytes();

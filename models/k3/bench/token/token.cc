@@ -9,6 +9,8 @@
 
 #include "io/engines/decorators/pace.h"
 #include "models/k3/bench/token/attempts.h"
+#include "models/k3/bench/token/forecast.h"
+#include "models/k3/bench/token/graph_cost.h"
 #include "models/k3/bench/token/plan_replay.h"
 #include "models/k3/bench/token/predicting.h"
 #include "models/k3/bench/token/stepper.h"
@@ -22,6 +24,10 @@ namespace {
 
 // The rate to begin with where it is set before each sample.
 constexpr const char* kAnyPace = "1T";
+// Of a device that costs nothing, for a plan.
+constexpr double kNoDevice = 1e15;
+// Bytes a second: what a good NVMe device of 2024 reads.
+constexpr double kUsualDevice = 7e9;
 
 Result<std::vector<double>> ParseBalance(const std::string& text) {
   std::vector<double> out;
@@ -60,6 +66,12 @@ std::optional<double> LowerBoundOfMedian(std::vector<double> samples) {
   return samples[rank - 1];
 }
 
+std::vector<double> Ratios(const std::vector<double>& over, const std::vector<double>& under) {
+  std::vector<double> ratios;
+  for (size_t r = 0; r < over.size(); ++r) ratios.push_back(over[r] / under[r]);
+  return ratios;
+}
+
 class Bench {
  public:
   Bench(const TokenBenchOptions& options, const BenchHooks& hooks)
@@ -69,25 +81,32 @@ class Bench {
     PENSTOCK_TRY(const std::vector<double> balance, ParseBalance(options_.balance));
     PENSTOCK_TRY(const io::Pace pace, io::ParsePace(io_options.pace));
     const bool memory = io_options.ioengine == "memory";
+    settings_.read_bytes = io_options.bs.bytes;
+    settings_.depth = pipeline.depth;
+    settings_.position = options_.steps;
+    if (!io_options.pace.empty()) rates_.device_latency_ns = static_cast<double>(pace.latency.ns);
     if (memory && pace.bytes_per_second == 0) io_options.pace = kAnyPace;
     PENSTOCK_TRY(engine_,
                  OpenForBench(options_.model, options_.steps + 2, pipeline, io_options, hooks_));
     stepper_.emplace(*engine_);
     PENSTOCK_TRY_VOID(Learn(memory));
-    if (memory) AddArm("compute", 0, [this] { return stepper_->Step(); });
+    if (memory) AddStep("compute", 0);
     if (memory && pace.bytes_per_second == 0) {
       for (const double factor : balance) AddBalanced(factor);
     } else {
-      PENSTOCK_TRY_VOID(AddPair(pace.bytes_per_second));
+      AddStep("step", pace.bytes_per_second);
+      PENSTOCK_TRY_VOID(AddReplay(pace.bytes_per_second));
     }
+    AddMessages();
     PENSTOCK_TRY(const Measured measured, MeasureAttempts(arms_, options_.repetitions, hooks_));
     return Summarise(measured);
   }
 
  private:
-  struct Kind {
+  enum class Kind : uint8_t { kStep, kPlan, kReplay, kMessage };
+  struct ArmFacts {
+    Kind kind = Kind::kStep;
     uint64_t pace = 0;
-    bool replay = false;
   };
 
   // Some steps: what a step reads and, at no pace, what the arithmetic takes.
@@ -118,33 +137,56 @@ class Bench {
     return static_cast<double>(NowNs(Clock::kWall) - start) / static_cast<double>(options_.steps);
   }
 
-  template <class Work>
-  void AddArm(std::string name, uint64_t pace, Work work, bool replay = false) {
-    kinds_.push_back({pace, replay});
-    arms_.push_back({std::move(name), [this, pace, work] {
-                       engine_->reader().Repace(pace);
-                       return Sample(work);
+  void AddArm(std::string name, ArmFacts facts, std::function<Result<double>()> run) {
+    facts_.push_back(facts);
+    arms_.push_back({std::move(name), [this, facts, run = std::move(run)] {
+                       engine_->reader().Repace(facts.pace);
+                       return run();
                      }});
+  }
+
+  // Steps at a pace, and what the plan says of them, where it knows the device.
+  void AddStep(const std::string& name, uint64_t pace) {
+    AddArm(name, {Kind::kStep, pace}, [this, arm = arms_.size()] {
+      moved_.resize(arms_.size());
+      moved_[arm].push_back(0);
+      return Sample([this, arm]() -> Status {
+        PENSTOCK_TRY_VOID(stepper_->Step());
+        moved_[arm].back() += static_cast<double>(engine_->last_step().device_bytes) /
+                              static_cast<double>(options_.steps + 1);
+        return {};
+      });
+    });
+    const double rate = name == "compute" ? kNoDevice : static_cast<double>(pace);
+    if (rate == 0) return;
+    AddArm("plan of " + name, {Kind::kPlan, pace}, [this, rate] {
+      MachineRates rates = rates_;
+      rates.device = rate;
+      return ForecastStep(*engine_, rates, settings_);
+    });
   }
 
   void AddBalanced(double factor) {
     const double rate = device_bytes_ * 1e9 / (factor * compute_ns_);
-    AddArm(fmt::format("step, io = {:g} x compute", factor), static_cast<uint64_t>(rate),
-           [this] { return stepper_->Step(); });
+    AddStep(fmt::format("step, io = {:g} x compute", factor), static_cast<uint64_t>(rate));
   }
 
-  // The step and the replay of its reads.
-  Status AddPair(uint64_t pace) {
+  // The reads of a step alone.
+  Status AddReplay(uint64_t pace) {
     ReplayPlan plan;
     plan.pinned = engine_->plan().pinned;
     plan.ring_bytes = std::max(engine_->plan().ring_bytes, engine_->plan().largest_extent);
     plan.experts_per_layer = misses_;
     PENSTOCK_TRY(replay_, PlanReplay::Create(engine_->pass(), engine_->catalogue(),
                                              engine_->config().shape, engine_->reader(), plan));
-    AddArm("step", pace, [this] { return stepper_->Step(); });
-    AddArm(
-        "replay", pace, [this] { return replay_->Run(1); }, true);
+    AddArm("replay", {Kind::kReplay, pace},
+           [this] { return Sample([this] { return replay_->Run(1); }); });
     return {};
+  }
+
+  void AddMessages() {
+    AddArm("message", {Kind::kMessage, 0},
+           [this]() -> Result<double> { return MessageNs(engine_->cores().threads); });
   }
 
   TokenResult Summarise(const Measured& measured) const {
@@ -152,36 +194,67 @@ class Bench {
     result.engine = engine_->Describe();
     result.cpu_lost = measured.cpu_lost;
     for (size_t i = 0; i < arms_.size(); ++i) {
-      TokenRow row = RowOf(arms_[i].name, measured.samples[i]);
-      row.bytes = kinds_[i].replay ? static_cast<double>(replay_->step_bytes()) : bytes_;
-      row.pace = static_cast<double>(kinds_[i].pace);
-      if (row.pace > 0) row.io_ns = device_bytes_ * 1e9 / row.pace;
-      const bool has_compute = arms_[0].name == "compute";
-      if (row.pace > 0 && has_compute && !kinds_[i].replay) {
-        AddOverlap(measured.samples[0], measured.samples[i], row);
+      const std::vector<double>& samples = measured.samples[i];
+      switch (facts_[i].kind) {
+        case Kind::kStep:
+        case Kind::kReplay:
+          result.rows.push_back(MakeRow(i, samples));
+          if (facts_[i].kind == Kind::kStep && arms_[0].name == "compute" &&
+              result.rows.back().pace > 0) {
+            AddOverlap(measured.samples[0], samples, moved_[i], result.rows.back());
+          }
+          break;
+        case Kind::kPlan:
+          result.rows.back().plan_ns = Median(samples);
+          result.rows.back().plan_ratio = Median(Ratios(measured.samples[i - 1], samples));
+          break;
+        case Kind::kMessage:
+          result.messages = MakeMessages(samples);
+          break;
       }
-      if (!kinds_[i].replay && i + 1 < arms_.size() && kinds_[i + 1].replay) {
-        AddReplay(measured.samples[i], measured.samples[i + 1], row);
-      }
-      result.rows.push_back(std::move(row));
+      if (facts_[i].kind == Kind::kReplay) AddReplayRatio(measured, i, result.rows);
     }
     return result;
   }
 
+  TokenRow MakeRow(size_t arm, const std::vector<double>& samples) const {
+    TokenRow row = RowOf(arms_[arm].name, samples);
+    const bool replay = facts_[arm].kind == Kind::kReplay;
+    row.bytes = replay ? static_cast<double>(replay_->step_bytes()) : bytes_;
+    row.pace = static_cast<double>(facts_[arm].pace);
+    if (row.pace > 0) {
+      row.io_ns = (replay ? row.bytes : Median(moved_[arm])) * 1e9 / row.pace;
+    }
+    return row;
+  }
+
+  TokenMessages MakeMessages(const std::vector<double>& samples) const {
+    TokenMessages messages;
+    for (const NodeUse& node : engine_->last_step().figures.nodes) messages.a_step += node.messages;
+    messages.ns = Median(samples);
+    messages.share = static_cast<double>(messages.a_step) * messages.ns /
+                     static_cast<double>(engine_->cores().threads) / (bytes_ * 1e9 / kUsualDevice);
+    return messages;
+  }
+
+  // `moved`: bytes of a step, of these rounds and of one before them that was not kept (Measure).
   static void AddOverlap(const std::vector<double>& compute, const std::vector<double>& step,
-                         TokenRow& row) {
+                         const std::vector<double>& moved, TokenRow& row) {
     std::vector<double> overlap;
     for (size_t r = 0; r < step.size(); ++r) {
-      overlap.push_back(std::max(row.io_ns, compute[r]) / step[r]);
+      const double io = moved[moved.size() - step.size() + r] * 1e9 / row.pace;
+      overlap.push_back(std::max(io, compute[r]) / step[r]);
     }
     row.overlap_best = Summarize(overlap).worst;  // The largest.
     row.overlap_median = Median(overlap);
   }
 
-  static void AddReplay(const std::vector<double>& step, const std::vector<double>& replay,
-                        TokenRow& row) {
-    std::vector<double> ratios;
-    for (size_t r = 0; r < step.size(); ++r) ratios.push_back(step[r] / replay[r]);
+  void AddReplayRatio(const Measured& measured, size_t replay, std::vector<TokenRow>& rows) const {
+    const auto step = std::find_if(arms_.begin(), arms_.end(),
+                                   [](const Attempt& arm) { return arm.name == "step"; });
+    const std::vector<double> ratios =
+        Ratios(measured.samples[step - arms_.begin()], measured.samples[replay]);
+    TokenRow& row = rows[rows.size() - 2];
     row.replay_ratio = Median(ratios);
     row.replay_ratio_low = LowerBoundOfMedian(ratios);
   }
@@ -192,8 +265,11 @@ class Bench {
   std::unique_ptr<PlanReplay> replay_;  // Before the engine whose reader it uses.
   std::optional<Stepper> stepper_;
   std::vector<Attempt> arms_;
-  std::vector<Kind> kinds_;
+  std::vector<ArmFacts> facts_;  // [arms]
+  MachineRates rates_;           // But for what is measured.
+  StepSettings settings_;
   double compute_ns_ = 0;
+  std::vector<std::vector<double>> moved_;  // [arms] device bytes of a step, sample by sample
   double bytes_ = 0;
   double device_bytes_ = 0;
   uint64_t misses_ = 0;

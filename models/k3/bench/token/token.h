@@ -50,15 +50,26 @@ struct TokenRow {
   // The step over the replay of its reads, pair by pair: median and lower 95 % bound of it.
   std::optional<double> replay_ratio;
   std::optional<double> replay_ratio_low;
+  // What the plan says of such a step, from rates measured in the same round, and the step over it.
+  std::optional<double> plan_ns;
+  std::optional<double> plan_ratio;
   // With --predicting, over the first mode: time, pair by pair, and bytes from the device.
   std::optional<double> x_first;
   std::optional<double> bytes_x_first;
 };
 
+// What the graph costs: its messages times what one takes with nothing to do.
+struct TokenMessages {
+  uint64_t a_step = 0;
+  double ns = 0;     // CPU time of one, median.
+  double share = 0;  // Of the cores' time, while a device of 7 GB/s reads the step's bytes.
+};
+
 struct TokenResult {
   std::vector<TokenRow> rows;
-  std::string engine;   // Engine::Describe.
-  double cpu_lost = 0;  // The share of a CPU that neighbours took meanwhile.
+  std::optional<TokenMessages> messages;  // Not with --predicting.
+  std::string engine;                     // Engine::Describe.
+  double cpu_lost = 0;                    // The share of a CPU that neighbours took meanwhile.
 };
 
 // Whole steps of a checkpoint, as configured, beside what bounds them, in rotation:

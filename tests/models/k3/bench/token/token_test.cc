@@ -36,7 +36,7 @@ TEST(TokenBench, BalancedArmsArePacedToAMultipleOfTheArithmetic) {
   ASSERT_EQ(result->rows.size(), 3u);
   EXPECT_EQ(result->rows[0].arm, "compute");
   EXPECT_EQ(result->rows[0].pace, 0);
-  EXPECT_NEAR(result->rows[1].io_ns * 4, result->rows[2].io_ns, 1e-3 * result->rows[2].io_ns);
+  EXPECT_NEAR(result->rows[1].pace, 4 * result->rows[2].pace, 1e-3 * result->rows[1].pace);
   for (const size_t i : {1, 2}) {
     const TokenRow& row = result->rows[i];
     ASSERT_TRUE(row.overlap_best && row.overlap_median);
@@ -44,6 +44,13 @@ TEST(TokenBench, BalancedArmsArePacedToAMultipleOfTheArithmetic) {
     EXPECT_GE(row.median_ns, 0.9 * row.io_ns);  // No faster than the device.
     EXPECT_EQ(row.bytes, result->rows[0].bytes);
   }
+  for (const TokenRow& row : result->rows) {
+    ASSERT_TRUE(row.plan_ns && row.plan_ratio) << row.arm;
+    EXPECT_GE(*row.plan_ns, row.io_ns) << "no plan is faster than the device";
+  }
+  ASSERT_TRUE(result->messages);
+  EXPECT_GT(result->messages->a_step, 100u);  // Products, at least, of five layers.
+  EXPECT_GT(result->messages->ns, 0);
 }
 
 TEST(TokenBench, AGivenPaceIsComparedWithTheReplayOfTheSameBytes) {
