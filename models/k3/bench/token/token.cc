@@ -60,9 +60,9 @@ std::optional<double> LowerBoundOfMedian(std::vector<double> samples) {
   return samples[rank - 1];
 }
 
-class Bench {
+class TokenBench {
  public:
-  Bench(const TokenBenchOptions& options, const BenchHooks& hooks)
+  TokenBench(const TokenBenchOptions& options, const BenchHooks& hooks)
       : options_(options), hooks_(hooks) {}
 
   Result<TokenResult> Run(const PipelineOptions& pipeline, io::IoOptions io_options) {
@@ -205,7 +205,7 @@ Result<TokenResult> BenchToken(const TokenBenchOptions& options, const PipelineO
                                const io::IoOptions& io_options, const BenchHooks& hooks) {
   if (options.model.empty()) return Refused("expected a checkpoint's directory: -m DIR");
   if (!options.predicting.empty()) return BenchPredicting(options, pipeline, io_options, hooks);
-  return Bench(options, hooks).Run(pipeline, io_options);
+  return TokenBench(options, hooks).Run(pipeline, io_options);
 }
 
 }  // namespace penstock::k3

@@ -12,14 +12,13 @@
 #include "io/safetensors/index.h"
 #include "io/safetensors/regular_file.h"
 #include "tests/io/safetensors/shard.h"
+#include "tests/models/k3/config/tiny_checkpoint.h"
 
 namespace penstock::k3 {
 namespace {
 
 using io::ExpectRefused;
-using nlohmann::json;
 
-constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
 const std::string kLayers = "language_model.model.layers.";
 
 // The embedded checkpoint as one file without an index, in which a test changes headers and bytes.
@@ -50,7 +49,7 @@ class CatalogueTest : public ::testing::Test {
   }
 
   Result<Catalogue> Build() {
-    json header = json::object();
+    nlohmann::json header = nlohmann::json::object();
     std::string data;
     for (const auto& [name, tensor] : tensors_) {
       header[name] = {{"dtype", tensor.dtype},
