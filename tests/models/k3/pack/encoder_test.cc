@@ -8,6 +8,7 @@
 
 #include "models/k3/weights/packed/stripe_reader.h"
 #include "ops/codec/choose.h"
+#include "tests/runtime/serial_step.h"
 
 namespace penstock::k3 {
 namespace {
@@ -73,7 +74,7 @@ TEST(StripeEncoder, EveryBf16PatternAndEveryLengthComesBack) {
     for (size_t n = kEncodedChunk - 2; n < kEncodedChunk + 3; ++n) {
       RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(trained).first(n)));
     }
-    for (size_t n = 1; n < 2 * kEncodedChunk + 70; n = n < 150 ? n + 1 : n + 97) {
+    for (size_t n = 1; n < 2 * kEncodedChunk + 70; n += (n < 150 ? 1 : 97) * kSerialStep) {
       RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(trained).first(n)));
     }
     const std::vector<std::byte> fp8 = [] {
