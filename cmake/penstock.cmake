@@ -7,6 +7,10 @@
 #     Fault*, Numeric*, Disk* and Structure* have theirs, the rest is "unit".
 #   penstock_bench(ops bench/ops LINKS penstock::ops)
 #     One executable of every *_bench.cc; CTest runs it once, briefly, so that none rots.
+#
+# The presets asan and tsan join sources (CMAKE_UNITY_BUILD), which makes them build much faster: names of unnamed
+# namespaces must differ within a target. The others do not, so that a missing include fails there. CMake itself leaves out
+# the sources with flags of their own, those of an instruction set.
 
 set(PENSTOCK_FLAGS
     # GCC contracts a*b+c by default, which gives other bits where the CPU has FMA.

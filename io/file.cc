@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <map>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 #include "io/queue/piece.h"
 #include "runtime/check.h"
 #include "runtime/memory/region.h"
+#include "runtime/process/system_message.h"
 
 namespace penstock::io {
 namespace {
@@ -25,19 +25,18 @@ constexpr uint32_t kLeastAlignment = 512;
 constexpr long kTmpfsMagic = 0x01021994;
 constexpr long kRamfsMagic = 0x858458f6;
 
-std::string Reason(int sys) { return std::generic_category().message(sys); }
-
 Result<int> OpenRegular(const std::string& path, struct stat* facts) {
   // Non-blocking, or opening a FIFO would wait for its writer.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return Refused(fmt::format("{} cannot be opened: {}", path, Reason(errno)));
+  if (fd < 0) return Refused(fmt::format("{} cannot be opened: {}", path, SystemMessage(errno)));
   const int failed = fstat(fd, facts) != 0 ? errno : 0;
   if (failed == 0 && S_ISREG(facts->st_mode)) {
     fcntl(fd, F_SETFL, 0);
     return fd;
   }
   close(fd);
-  if (failed != 0) return Refused(fmt::format("{} cannot be examined: {}", path, Reason(failed)));
+  if (failed != 0)
+    return Refused(fmt::format("{} cannot be examined: {}", path, SystemMessage(failed)));
   return Refused(fmt::format("{} is not a regular file", path));
 }
 
@@ -68,13 +67,13 @@ Status MakeDirect(File* file, const TestRead& test_read) {
   PENSTOCK_TRY(const uint32_t alignment, DirectAlignment(file->fd));
   PENSTOCK_TRY(const MutableBuffer buffer, AllocateBuffer(alignment));
   if (fcntl(file->fd, F_SETFL, O_DIRECT) != 0) {
-    return Failed(fmt::format("O_DIRECT was refused: {}", Reason(errno)));
+    return Failed(fmt::format("O_DIRECT was refused: {}", SystemMessage(errno)));
   }
   int sys = 0;
   if (file->bytes > 0) sys = test_read(file->fd, buffer.data(), alignment);
   if (sys != 0) {
     fcntl(file->fd, F_SETFL, 0);
-    return Failed(fmt::format("a test read failed: {}", Reason(sys)));
+    return Failed(fmt::format("a test read failed: {}", SystemMessage(sys)));
   }
   file->direct = true;
   file->alignment = alignment;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/cache_line.h"
 #include "ops/eigen.h"
 #include "runtime/check.h"
 
@@ -31,14 +32,12 @@ void UseFixedCaches() {
   static_cast<void>(done);
 }
 
-size_t RoundUp(size_t floats) { return (floats + 15) / 16 * 16; }
-
 // The parts of the caller's scratch, each on a 64-byte boundary.
 struct Scratch {
   Scratch(const LatentShape& shape, float* base)
       : query(base),
-        context(query + kHeadGroup * RoundUp(shape.width())),
-        weights(context + kHeadGroup * RoundUp(shape.latent)),
+        context(query + kHeadGroup * PaddedToLine(shape.width())),
+        weights(context + kHeadGroup * PaddedToLine(shape.latent)),
         kept(weights + kPageScores) {}
   float* query;    // [kHeadGroup][width]: q' and the rope slots of q
   float* context;  // [kHeadGroup][latent]
@@ -94,7 +93,7 @@ void WeighPage(const Kernels& kernels, const float* scores, const float* largest
 }  // namespace
 
 size_t LatentScratchFloats(const LatentShape& shape) {
-  return kHeadGroup * (RoundUp(shape.width()) + RoundUp(shape.latent)) +
+  return kHeadGroup * (PaddedToLine(shape.width()) + PaddedToLine(shape.latent)) +
          (1 + kKeptPages) * kPageScores;
 }
 

@@ -15,6 +15,7 @@
 #include "io/queue/piece.h"
 #include "runtime/machine/cgroup.h"
 #include "runtime/memory/region.h"
+#include "runtime/process/system_message.h"
 #include "runtime/size.h"
 
 namespace penstock::io {
@@ -37,7 +38,7 @@ Status LoadPiece(const File& file, Piece piece, std::byte* image) {
                                   file.bytes));
       case Piece::State::kFailed:
         return Failed(fmt::format("{} could not be read at offset {}: {}", file.path,
-                                  piece.offset(), std::generic_category().message(piece.error())),
+                                  piece.offset(), SystemMessage(piece.error())),
                       piece.error());
     }
   }

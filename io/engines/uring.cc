@@ -6,7 +6,6 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "io/engines/io_thread.h"
 #include "io/engines/kernel_write.h"
 #include "runtime/check.h"
+#include "runtime/process/system_message.h"
 #include "runtime/small_file.h"
 
 namespace penstock::io {
@@ -32,8 +32,6 @@ constexpr unsigned kSubmissionEntries = 128;
 constexpr unsigned kMostInFlight = 1024;
 constexpr size_t kChunkBytes = size_t{1} << 30;  // The kernel registers no larger buffer.
 constexpr uint64_t kWakeUp = UINT64_MAX;         // user_data of the eventfd's read.
-
-std::string Reason(int sys) { return std::generic_category().message(sys); }
 
 // A part of a region, registered under `index`.
 struct FixedBuffer {
@@ -143,7 +141,8 @@ Status UringEngine::SetUp(const UringRegistration& registration) {
   has_ring_ = true;
   wake_fd_ = eventfd(0, EFD_CLOEXEC);
   if (wake_fd_ < 0) {
-    return Failed(fmt::format("io_uring cannot be used: no eventfd: {}", Reason(errno)), errno);
+    return Failed(fmt::format("io_uring cannot be used: no eventfd: {}", SystemMessage(errno)),
+                  errno);
   }
   Register(registration);
   slots_.resize(kMostInFlight);
@@ -167,7 +166,7 @@ void UringEngine::Register(const UringRegistration& registration) {
                    buffers >= 0 ? "files"
                    : files >= 0 ? "buffers"
                                 : "buffers and files",
-                   Reason(buffers < 0 ? -buffers : -files),
+                   SystemMessage(buffers < 0 ? -buffers : -files),
                    limit ? "; the limit of locked memory (ulimit -l) is too low" : ""));
 }
 
@@ -392,7 +391,7 @@ std::string ExplainUringRefusal(int sys, std::string_view disabled) {
         "(ulimit -l), {}",
         kRemedy);
   }
-  return fmt::format("io_uring cannot be set up ({}): {}", Reason(sys), kRemedy.substr(3));
+  return fmt::format("io_uring cannot be set up ({}): {}", SystemMessage(sys), kRemedy.substr(3));
 }
 
 Result<std::unique_ptr<Engine>> MakeUringEngine(const EngineSetup& setup,

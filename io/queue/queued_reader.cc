@@ -11,6 +11,7 @@
 
 #include "runtime/check.h"
 #include "runtime/measure/clock.h"
+#include "runtime/process/system_message.h"
 #include "runtime/size.h"
 
 namespace penstock::io {
@@ -28,8 +29,6 @@ uint32_t PartOf(uint64_t cookie) { return cookie & ((uint64_t{1} << kPartBits) -
 std::chrono::microseconds Backoff(int retries) {
   return std::chrono::microseconds(100) * (1 << std::min(retries, 8));
 }
-
-uint64_t Now() { return NowNs(Clock::kWall); }
 
 // The device below the first file on it: any of them names the same.
 std::vector<std::optional<BlockDevice>> FindDevices(const FileSet& files) {
@@ -67,7 +66,7 @@ QueuedReader::QueuedReader(std::unique_ptr<FileSet> files, std::unique_ptr<Engin
       scheduler_(window.bytes, files_->device_count()),
       later_("penstock-retry", [this](auto due) { OnDue(due); }),
       engine_(std::move(engine)) {
-  const uint64_t now = Now();
+  const uint64_t now = NowNs(Clock::kWall);
   for (size_t device = 0; device < block_devices_.size(); ++device) {
     const auto& known = block_devices_[device];
     meters_.emplace_back(known ? known->name : fmt::format("device {}", device), window_, now);
@@ -101,7 +100,7 @@ ReadId QueuedReader::Read(const Extent& extent, MutableBuffer buffer, ReadClass 
   }
 
   // Before the lock: waiting for it is part of the time that this read takes.
-  const uint64_t now = request->queued_ns = Now();
+  const uint64_t now = request->queued_ns = NowNs(Clock::kWall);
   std::unique_lock lock(mutex_);
   const ReadId id = next_id_++;
   if (stopping_) {
@@ -128,7 +127,7 @@ void QueuedReader::Raise(ReadId id, ReadClass read_class) {
   for (uint32_t i = 0; i < parts.size(); ++i) {
     if (parts[i].place == Place::kWaiting) scheduler_.Raise(CookieOf(id, i), read_class);
   }
-  SubmitWhatMay(Now());
+  SubmitWhatMay(NowNs(Clock::kWall));
 }
 
 bool QueuedReader::Cancel(ReadId id) {
@@ -139,7 +138,7 @@ bool QueuedReader::Cancel(ReadId id) {
   if (request.started || request.error) return false;
   Fail(id, &request, Dropped());
   later_.Hold({id, kNoPart}, DelayLine<Due>::Clock::now());
-  SubmitWhatMay(Now());  // It may have stood in front of a smaller one.
+  SubmitWhatMay(NowNs(Clock::kWall));  // It may have stood in front of a smaller one.
   return true;
 }
 
@@ -154,7 +153,7 @@ ReaderCounters QueuedReader::counters() const {
 std::vector<DeviceStats> QueuedReader::devices() const {
   std::vector<DeviceStats> stats;
   const std::lock_guard lock(mutex_);
-  const uint64_t now = Now();
+  const uint64_t now = NowNs(Clock::kWall);
   for (const DeviceMeter& meter : meters_) stats.push_back(meter.At(now));
   return stats;
 }
@@ -226,7 +225,7 @@ void QueuedReader::SubmitWhatMay(uint64_t now) {
 void QueuedReader::OnCompletions(std::span<const Completion> completions) {
   Finished finished;
   {
-    const uint64_t now = Now();
+    const uint64_t now = NowNs(Clock::kWall);
     const std::lock_guard lock(mutex_);
     for (const Completion& completion : completions) Settle(completion, now, &finished);
     SubmitWhatMay(now);  // Before any `done`: the device should not wait for them.
@@ -270,7 +269,7 @@ void QueuedReader::Repeat(ReadId id, Request* request, uint32_t part, Piece::Sta
 void QueuedReader::OnDue(std::span<const Due> due) {
   Finished finished;
   {
-    const uint64_t now = Now();
+    const uint64_t now = NowNs(Clock::kWall);
     const std::lock_guard lock(mutex_);
     for (const auto [id, part] : due) {
       const auto found = requests_.find(id);
@@ -344,7 +343,7 @@ Error QueuedReader::ErrorOf(const Request& request, const Piece& piece, Piece::S
     return Failed(fmt::format("{} ends at byte {}, expected {} bytes from offset {} on", file.path,
                               end, request.extent.bytes, request.extent.offset));
   }
-  const std::string reason = std::generic_category().message(piece.error());
+  const std::string reason = SystemMessage(piece.error());
   return Failed(fmt::format("{}: reading {} bytes at offset {} failed: {}", file.path,
                             piece.bytes(), piece.offset(), reason),
                 piece.error());

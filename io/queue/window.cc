@@ -26,8 +26,6 @@ constexpr uint64_t kMostReads = 256;
 // A completion may wait that long for its thread when every core computes.
 constexpr double kRefillSeconds = 0.001;
 
-uint64_t Now() { return NowNs(Clock::kWall); }
-
 // Keeps a number of reads in flight and counts what they bring.
 class Probe {
  public:
@@ -46,7 +44,7 @@ class Probe {
     if (blocks_ == 0) return Refused("no file is as long as one read");
     PENSTOCK_TRY(memory_, HugeRegion::Map(2 * block_bytes_));
     memory_.Touch();
-    next_ = Now() % blocks_;
+    next_ = NowNs(Clock::kWall) % blocks_;
     engine_.Start([this](auto batch) { OnCompletions(batch); });
     return {};
   }
@@ -94,7 +92,7 @@ class Probe {
 
   void OnCompletions(std::span<const Completion> completions) {
     const std::lock_guard lock(mutex_);
-    const uint64_t now = Now();
+    const uint64_t now = NowNs(Clock::kWall);
     for (const Completion& completion : completions) {
       failed_ = failed_ || completion.result != static_cast<int64_t>(block_bytes_);
     }
@@ -134,7 +132,7 @@ Result<Window> MeasureStarted(Probe& probe, uint64_t block_bytes, Duration budge
     if (reads > 2 && reads * block_bytes > kMostWindowBytes) break;
     tries.push_back(reads);
   }
-  const uint64_t start = Now();
+  const uint64_t start = NowNs(Clock::kWall);
   const uint64_t span = budget.ns / (tries.size() * kRounds + 1);
   PENSTOCK_TRY(const double first, probe.Rate(2, span));
   // What takes much longer than a sample to come would only show how late it comes.
@@ -143,7 +141,7 @@ Result<Window> MeasureStarted(Probe& probe, uint64_t block_bytes, Duration budge
   std::erase_if(tries,
                 [&](uint64_t reads) { return static_cast<double>(reads * block_bytes) > most; });
   std::vector<std::vector<double>> rounds;
-  while (rounds.size() < kRounds && Now() - start < budget.ns) {
+  while (rounds.size() < kRounds && NowNs(Clock::kWall) - start < budget.ns) {
     std::vector<double>& rates = rounds.emplace_back(tries.size());
     for (size_t i = 0; i < tries.size(); ++i) {
       const size_t at = (rounds.size() + i) % tries.size();

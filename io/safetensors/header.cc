@@ -31,14 +31,14 @@ class HeaderParser {
 
   Result<SafetensorsHeader> Parse(simdjson::padded_string_view text) {
     json::document document;
-    if (auto error = parser_.iterate(text).get(document)) return BadJson(error);
+    if (auto error = parser_.iterate(text).get(document)) return BadHeaderJson(error);
     json::object root;
-    if (auto error = document.get_object().get(root)) return BadJson(error);
+    if (auto error = document.get_object().get(root)) return BadHeaderJson(error);
     for (auto field : root) {
       std::string_view key;
       json::value value;
-      if (auto error = field.unescaped_key().get(key)) return BadJson(error);
-      if (auto error = field.value().get(value)) return BadJson(error);
+      if (auto error = field.unescaped_key().get(key)) return BadHeaderJson(error);
+      if (auto error = field.value().get(value)) return BadHeaderJson(error);
       PENSTOCK_TRY_VOID(key == "__metadata__" ? ReadMetadata(value) : ReadTensor(key, value));
     }
     // current_location fails exactly when nothing follows the object.
@@ -51,7 +51,7 @@ class HeaderParser {
   }
 
  private:
-  Error BadJson(simdjson::error_code error) const {
+  Error BadHeaderJson(simdjson::error_code error) const {
     const std::string place =
         last_.empty() ? "" : fmt::format(" at or behind tensor {}", Quoted(last_));
     return Refused(fmt::format("{}: the header is not valid JSON{}: {}", file_, place,
@@ -94,7 +94,7 @@ class HeaderParser {
     json::object entry;
     if (auto error = value.get_object().get(entry)) {
       if (error == simdjson::INCORRECT_TYPE) return Bad("expected an object, got else");
-      return BadJson(error);
+      return BadHeaderJson(error);
     }
     Tensor tensor;
     tensor.name_begin = static_cast<uint32_t>(header_.names.size());
@@ -111,13 +111,13 @@ class HeaderParser {
     for (auto field : entry) {
       std::string_view key;
       json::value value;
-      if (auto error = field.unescaped_key().get(key)) return BadJson(error);
+      if (auto error = field.unescaped_key().get(key)) return BadHeaderJson(error);
       const bool known = key == "dtype" || key == "shape" || key == "data_offsets";
       if (!known) return Bad(fmt::format("unknown key {}", Quoted(key)));
       bool& seen = key == "dtype" ? dtype_seen : key == "shape" ? shape_seen : offsets_seen;
       if (seen) return Bad(fmt::format("the key '{}' is there twice", key));
       seen = true;
-      if (auto error = field.value().get(value)) return BadJson(error);
+      if (auto error = field.value().get(value)) return BadHeaderJson(error);
       PENSTOCK_TRY_VOID(key == "dtype"   ? ReadDtype(value, tensor)
                         : key == "shape" ? ReadShape(value, tensor)
                                          : ReadOffsets(value, tensor));
@@ -242,7 +242,7 @@ class HeaderParser {
   bool metadata_seen_ = false;
 };
 
-Result<SafetensorsHeader> ParsePadded(simdjson::padded_string_view text, uint64_t data_bytes,
+Result<SafetensorsHeader> ParseHeader(simdjson::padded_string_view text, uint64_t data_bytes,
                                       std::string_view file) {
   if (text.empty() || text.front() != '{') {
     return Refused(
@@ -258,7 +258,7 @@ Result<SafetensorsHeader> ParsePadded(simdjson::padded_string_view text, uint64_
 Result<SafetensorsHeader> ParseSafetensorsHeader(std::string_view text, uint64_t data_bytes,
                                                  std::string_view file) {
   const simdjson::padded_string padded(text);
-  return ParsePadded(padded, data_bytes, file);
+  return ParseHeader(padded, data_bytes, file);
 }
 
 Result<SafetensorsHeader> ReadSafetensorsHeader(const RegularFile& file) {
@@ -284,7 +284,7 @@ Result<SafetensorsHeader> ReadSafetensorsHeader(const RegularFile& file) {
   PENSTOCK_TRY_VOID(file.ReadAt(0, std::span(text).first(data_begin)));
   const simdjson::padded_string_view json_text(text.data() + kLengthBytes, header_bytes,
                                                text.size() - kLengthBytes);
-  PENSTOCK_TRY(SafetensorsHeader header, ParsePadded(json_text, file.size() - data_begin, path));
+  PENSTOCK_TRY(SafetensorsHeader header, ParseHeader(json_text, file.size() - data_begin, path));
   header.data_begin = data_begin;
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(text.data(), data_begin));

@@ -21,3 +21,7 @@ size_t Mxfp4ScratchFloats(size_t cols, size_t positions) {
 }
 
 }  // namespace penstock::ops
+
+#undef PENSTOCK_INLINE
+#undef PENSTOCK_UNROLL
+#undef PENSTOCK_LANES_IN_MEMORY

@@ -16,20 +16,17 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23  // Linux 5.14
-#endif
+#include "runtime/process/system_message.h"
+#include "runtime/size.h"
 
 namespace penstock {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-
-size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE of Linux 5.14; older headers lack it.
 
 Error MapError(size_t bytes, int sys) {
-  return Failed(fmt::format("could not map {} bytes of memory: {}", bytes,
-                            std::generic_category().message(sys)),
+  return Failed(fmt::format("could not map {} bytes of memory: {}", bytes, SystemMessage(sys)),
                 sys);
 }
 
@@ -85,7 +82,7 @@ void HugeRegion::Touch() { TouchPart(0, size_); }
 
 void HugeRegion::TouchPart(size_t begin, size_t end) {
   if (begin >= end) return;
-  if (madvise(data_ + begin, RoundUp(end - begin, kPageBytes), MADV_POPULATE_WRITE) == 0) return;
+  if (madvise(data_ + begin, RoundUp(end - begin, kPageBytes), kPopulateWrite) == 0) return;
   for (size_t at = begin; at < end; at += kPageBytes) {
     volatile std::byte* byte = data_ + at;
     *byte = *byte;

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 sigset_t WatchedSignals() {
   sigset_t set;
@@ -26,9 +26,10 @@ sigset_t WatchedSignals() {
 }
 
 // -1 (no end) until there is a deadline, then what is left of it.
-int TimeoutMs(bool stopping, Clock::time_point deadline) {
+int TimeoutMs(bool stopping, SteadyClock::time_point deadline) {
   if (!stopping) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
@@ -80,7 +81,7 @@ StopSignals::~StopSignals() {
 }
 
 void StopSignals::Watch() {
-  Clock::time_point deadline;
+  SteadyClock::time_point deadline;
   std::array<pollfd, 2> fds = {{{signal_fd_, POLLIN, 0}, {end_fd_, POLLIN, 0}}};
   for (;;) {
     const bool stopping = received_.load() != 0;
@@ -92,7 +93,7 @@ void StopSignals::Watch() {
     if (signal == 0) continue;
     if (stopping) GiveUp();
     received_.store(signal);
-    deadline = Clock::now() + std::chrono::nanoseconds(actions_.grace.ns);
+    deadline = SteadyClock::now() + std::chrono::nanoseconds(actions_.grace.ns);
     if (actions_.on_stop) actions_.on_stop(signal);
   }
 }

@@ -13,7 +13,6 @@ namespace {
 
 // As io/safetensors/index.h names it.
 const std::string kIndexFile(kIndexName);
-constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
 
 class CheckpointTest : public ::testing::Test {
  protected:

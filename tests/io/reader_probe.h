@@ -10,8 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include "io/options.h"
 #include "io/reader.h"
 #include "runtime/memory/region.h"
+#include "tests/runtime/notices.h"
 
 namespace penstock::io {
 
@@ -76,33 +78,12 @@ class Outcomes {
   size_t calls_ = 0;
 };
 
-// Lines a library told.
-class Notices {
- public:
-  Notice Sink() {
-    return [this](std::string_view line) {
-      const std::lock_guard lock(mutex_);
-      lines_.emplace_back(line);
-    };
-  }
-  // Lines that contain `part`.
-  size_t Count(std::string_view part) {
-    const std::lock_guard lock(mutex_);
-    size_t count = 0;
-    for (const std::string& line : lines_) count += line.find(part) != std::string::npos ? 1 : 0;
-    return count;
-  }
-  std::string All() {
-    const std::lock_guard lock(mutex_);
-    std::string all;
-    for (const std::string& line : lines_) all += line + "\n";
-    return all;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
+inline IoOptions OptionsOf(const std::string& engine, uint64_t block_bytes = 64 * kKiB) {
+  IoOptions options;
+  options.ioengine = engine;
+  options.bs.bytes = block_bytes;
+  return options;
+}
 
 inline MutableBuffer BufferFor(const Reader& reader, const Extent& extent) {
   auto buffer = AllocateBuffer(reader.BufferBytes(extent));

@@ -19,13 +19,6 @@
 namespace penstock::io {
 namespace {
 
-IoOptions Options(const std::string& engine, uint64_t block_bytes = 64 * kKiB) {
-  IoOptions options;
-  options.ioengine = engine;
-  options.bs.bytes = block_bytes;
-  return options;
-}
-
 std::unique_ptr<Reader> Make(const IoOptions& options, const std::vector<std::string>& paths,
                              std::span<const Region> regions = {}, const Notice& notice = {}) {
   auto reader = MakeReader(options, paths, regions, notice, "layer");
@@ -41,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, ReaderOverEngines,
 
 TEST_P(ReaderOverEngines, BringsExactlyTheBytesOfEachExtent) {
   const RandomFile first(1'000'003, 1), second(4096, 2), third(70, 3);
-  auto reader = Make(Options(GetParam()), {first.path(), second.path(), third.path()});
+  auto reader = Make(OptionsOf(GetParam()), {first.path(), second.path(), third.path()});
   ASSERT_TRUE(reader);
   const std::vector<const RandomFile*> files = {&first, &second, &third};
   const std::vector<Extent> extents = {{0, 0, 1},           {0, 0, 1'000'003}, {0, 1'000'002, 1},
@@ -69,7 +62,7 @@ TEST_P(ReaderOverEngines, BringsExactlyTheBytesOfEachExtent) {
 TEST_P(ReaderOverEngines, CountsPayloadAndRoundedBytesByFormula) {
   const RandomFile file(3'000'000, 4);
   const uint64_t block = 256 * kKiB;
-  IoOptions options = Options(GetParam(), block);
+  IoOptions options = OptionsOf(GetParam(), block);
   auto files = FileSet::Open(std::vector{file.path()}, DirectMode::kAuto, {});
   ASSERT_TRUE(files);
   const uint64_t alignment = (*files)[0].alignment;
@@ -102,7 +95,7 @@ TEST_P(ReaderOverEngines, CountsPayloadAndRoundedBytesByFormula) {
 
 TEST_P(ReaderOverEngines, KeepsTheBuffersOwnerWithTheBytes) {
   const RandomFile file(100'000, 5);
-  auto reader = Make(Options(GetParam()), {file.path()});
+  auto reader = Make(OptionsOf(GetParam()), {file.path()});
   ASSERT_TRUE(reader);
   const Extent extent{0, 5000, 50'000};
   auto region = HugeRegion::Map(reader->BufferBytes(extent));
@@ -122,7 +115,7 @@ TEST_P(ReaderOverEngines, KeepsTheBuffersOwnerWithTheBytes) {
 
 TEST_P(ReaderOverEngines, AnExtentBehindTheEndNamesTheFileAndBothSizes) {
   const RandomFile file(10'000, 6);
-  auto reader = Make(Options(GetParam()), {file.path()});
+  auto reader = Make(OptionsOf(GetParam()), {file.path()});
   ASSERT_TRUE(reader);
   Outcomes outcomes;
   const std::vector<Extent> extents = {{0, 9'000, 1'001}, {0, 20'000, 10}, {0, 0, 300'000}};
@@ -142,7 +135,7 @@ TEST_P(ReaderOverEngines, AnExtentBehindTheEndNamesTheFileAndBothSizes) {
 
 TEST_P(ReaderOverEngines, ReadsFromManyThreadsAtOnce) {
   const RandomFile file(2'000'000, 7);
-  auto reader = Make(Options(GetParam(), 16 * kKiB), {file.path()});
+  auto reader = Make(OptionsOf(GetParam(), 16 * kKiB), {file.path()});
   ASSERT_TRUE(reader);
   constexpr size_t kThreads = 4, kReads = 60;
   Outcomes outcomes;
@@ -173,7 +166,7 @@ TEST_P(ReaderOverEngines, ReadsFromManyThreadsAtOnce) {
 
 TEST_P(ReaderOverEngines, ADoneMayReadOn) {
   const RandomFile file(1'000'000, 9);
-  auto reader = Make(Options(GetParam()), {file.path()});
+  auto reader = Make(OptionsOf(GetParam()), {file.path()});
   ASSERT_TRUE(reader);
   Outcomes outcomes;
   std::function<void(size_t)> next = [&](size_t i) {
@@ -197,7 +190,7 @@ TEST_P(ReaderOverEngines, ADoneMayReadOn) {
 TEST_P(ReaderOverEngines, StopAnswersEveryReadOnceAndNoneAfterwards) {
   const RandomFile file(2'000'000, 10);
   for (int round = 0; round < 20; ++round) {
-    auto reader = Make(Options(GetParam(), 4 * kKiB), {file.path()});
+    auto reader = Make(OptionsOf(GetParam(), 4 * kKiB), {file.path()});
     ASSERT_TRUE(reader);
     Outcomes outcomes;
     constexpr size_t kReads = 40;
@@ -229,7 +222,7 @@ TEST_P(ReaderOverEngines, TheDestructorWaitsForReadsInFlight) {
   for (int round = 0; round < 20; ++round) {
     Outcomes outcomes;
     {
-      auto reader = Make(Options(GetParam()), {file.path()});
+      auto reader = Make(OptionsOf(GetParam()), {file.path()});
       ASSERT_TRUE(reader);
       const Extent extent{0, 0, 4'000'000};
       reader->Read(extent, BufferFor(*reader, extent), ReadClass::kDemanded, outcomes.Of(0));
@@ -245,7 +238,7 @@ TEST_P(ReaderOverEngines, UsesAnnouncedMemoryAndOtherMemoryAlike) {
   auto memory = std::make_shared<HugeRegion>(std::move(*region));
   const Region announced{memory->data(), memory->size()};
   Notices notices;
-  auto reader = Make(Options(GetParam()), {file.path()}, {&announced, 1}, notices.Sink());
+  auto reader = Make(OptionsOf(GetParam()), {file.path()}, {&announced, 1}, notices.Sink());
   ASSERT_TRUE(reader);
   Outcomes outcomes;
   const Extent extent{0, 12'345, 1'500'000};

@@ -18,8 +18,6 @@
 namespace penstock::io {
 namespace {
 
-using Clock = DelayLine<Completion>::Clock;
-
 // What the script does to one read.
 struct Verdict {
   int sys = 0;
@@ -107,7 +105,8 @@ Verdict FaultEngine::Judge(const EngineRead& read) {
 bool FaultEngine::Distort(EngineRead* read) {
   const Verdict verdict = Judge(*read);
   if (verdict.sys != 0) {
-    line_.Hold({read->cookie, -verdict.sys, read->data}, Clock::now() + verdict.hold);
+    line_.Hold({read->cookie, -verdict.sys, read->data},
+               DelayLine<Completion>::Clock::now() + verdict.hold);
     return false;
   }
   Remainder remainder{verdict.hold, read->bytes};
@@ -148,7 +147,7 @@ void FaultEngine::OnCompletions(std::span<const Completion> batch) {
       remainders_.erase(found);
       completion.result = std::min(completion.result, remainder.most_bytes);
       if (remainder.hold.count() > 0) {
-        line_.Hold(completion, Clock::now() + remainder.hold);
+        line_.Hold(completion, DelayLine<Completion>::Clock::now() + remainder.hold);
       } else {
         now.push_back(completion);
       }

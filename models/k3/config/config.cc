@@ -19,8 +19,6 @@
 namespace penstock::k3 {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr uint64_t kMaxConfigBytes = 4 << 20;
 
 // Absolute limits, each far above the release, so that no product of shapes can overflow: a matrix
@@ -35,32 +33,32 @@ constexpr uint64_t kGroup = 32;  // Columns that share one MXFP4 scale.
 
 // Parses JSON and refuses a key that occurs twice in one object, which the library would resolve
 // to the last one without a word.
-Result<Json> ParseJson(const std::string& text, const std::string& file) {
+Result<nlohmann::json> ParseJson(const std::string& text, const std::string& file) {
   std::vector<std::set<std::string>> open;
   std::string twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && twice.empty() &&
+  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+    if (event == nlohmann::json::parse_event_t::object_start) open.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) open.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && twice.empty() &&
         !open.back().insert(value.get<std::string>()).second) {
       twice = io::Quoted(value.get<std::string>());
     }
     return true;
   };
   try {
-    Json json = Json::parse(text, watch);
+    nlohmann::json json = nlohmann::json::parse(text, watch);
     if (!twice.empty()) return Refused(fmt::format("{}: key {} is there twice", file, twice));
     if (!json.is_object())
       return Refused(fmt::format("{}: expected a JSON object, got else", file));
     return json;
-  } catch (const Json::parse_error& error) {
+  } catch (const nlohmann::json::parse_error& error) {
     return Refused(fmt::format("{}: not valid JSON at byte {}", file, error.byte));
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     return Refused(fmt::format("{}: not valid JSON: a number is out of range", file));
   }
 }
 
-std::string Shown(const Json& value) {
+std::string Shown(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', true);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   return text;
@@ -69,22 +67,22 @@ std::string Shown(const Json& value) {
 // One object of the config, with the path that leads to it for messages.
 class Section {
  public:
-  Section(const Json& object, std::string path, const std::string& file)
+  Section(const nlohmann::json& object, std::string path, const std::string& file)
       : object_(object), path_(std::move(path)), file_(file) {}
 
-  const Json* Find(const char* key) const {
+  const nlohmann::json* Find(const char* key) const {
     const auto found = object_.find(key);
     return found == object_.end() ? nullptr : &*found;
   }
 
   Error Bad(const char* key, std::string_view expected) const {
-    const Json* value = Find(key);
+    const nlohmann::json* value = Find(key);
     return Refused(fmt::format("{}: key '{}{}': expected {}, got {}", file_, path_, key, expected,
                                value ? Shown(*value) : "none"));
   }
 
   Status Count(const char* key, size_t& out, uint64_t min, uint64_t max) const {
-    const Json* value = Find(key);
+    const nlohmann::json* value = Find(key);
     if (!value || !value->is_number_unsigned() || value->get<uint64_t>() < min ||
         value->get<uint64_t>() > max) {
       return Bad(key, fmt::format("a whole number from {} to {}", min, max));
@@ -95,7 +93,7 @@ class Section {
 
   // A finite number above `above` that is a float32 too.
   Status Number(const char* key, float& out, float above) const {
-    const Json* value = Find(key);
+    const nlohmann::json* value = Find(key);
     const float number = value && value->is_number() ? static_cast<float>(value->get<double>())
                                                      : std::numeric_limits<float>::quiet_NaN();
     if (!std::isfinite(number) || number <= above) {
@@ -106,33 +104,33 @@ class Section {
   }
 
   Status Bool(const char* key, bool& out) const {
-    const Json* value = Find(key);
+    const nlohmann::json* value = Find(key);
     if (!value || !value->is_boolean()) return Bad(key, "true or false");
     out = value->get<bool>();
     return {};
   }
 
   // The only value this program knows how to compute.
-  Status Is(const char* key, const Json& expected) const {
-    const Json* value = Find(key);
+  Status Is(const char* key, const nlohmann::json& expected) const {
+    const nlohmann::json* value = Find(key);
     if (!value || *value != expected) return Bad(key, Shown(expected));
     return {};
   }
 
-  Status IsIfThere(const char* key, const Json& expected) const {
+  Status IsIfThere(const char* key, const nlohmann::json& expected) const {
     return Find(key) ? Is(key, expected) : Status();
   }
 
   Result<Section> Object(const char* key) const {
-    const Json* value = Find(key);
+    const nlohmann::json* value = Find(key);
     if (!value || !value->is_object()) return Bad(key, "an object");
     return Section(*value, path_ + key + ".", file_);
   }
 
-  const Json& json() const { return object_; }
+  const nlohmann::json& json() const { return object_; }
 
  private:
-  const Json& object_;
+  const nlohmann::json& object_;
   std::string path_;
   const std::string& file_;
 };
@@ -154,12 +152,12 @@ Status ReadTower(const Section& text, Shape& shape) {
 Status ReadActivation(const Section& text, Shape& shape) {
   PENSTOCK_TRY_VOID(text.IsIfThere("model_type", "kimi_linear"));
   PENSTOCK_TRY_VOID(text.Is("hidden_act", "situ"));
-  const Json* beta = text.Find("activation_situ_beta");
+  const nlohmann::json* beta = text.Find("activation_situ_beta");
   shape.situ_beta = 1;
   if (!beta || !beta->is_null()) {
     PENSTOCK_TRY_VOID(text.Number("activation_situ_beta", shape.situ_beta, 0));
   }
-  const Json* linear = text.Find("activation_situ_linear_beta");
+  const nlohmann::json* linear = text.Find("activation_situ_linear_beta");
   shape.situ_linear_beta = 0;
   if (linear && linear->is_null()) return {};
   return text.Number("activation_situ_linear_beta", shape.situ_linear_beta, 0);
@@ -193,7 +191,7 @@ Status ReadKda(const Section& linear, Shape& shape) {
   PENSTOCK_TRY_VOID(linear.Count("short_conv_kernel_size", shape.conv_taps, 1, kMaxTaps));
   PENSTOCK_TRY_VOID(linear.Bool("use_full_rank_gate", shape.full_rank_gate));
   // Absent (or null) is a meaning, not an omission: the decay in its softplus form.
-  const Json* bound = linear.Find("gate_lower_bound");
+  const nlohmann::json* bound = linear.Find("gate_lower_bound");
   shape.decay_bound = 0;
   if (!bound || bound->is_null()) return {};
   const float value = bound->is_number() ? static_cast<float>(bound->get<double>()) : 0;
@@ -207,9 +205,9 @@ Status ReadKda(const Section& linear, Shape& shape) {
 // lists.
 Status MarkLayers(const Section& linear, const char* key, std::vector<bool>& marked,
                   std::vector<bool>* kda) {
-  const Json* list = linear.Find(key);
+  const nlohmann::json* list = linear.Find(key);
   if (!list || !list->is_array()) return linear.Bad(key, "a list of layers, counted from one");
-  for (const Json& item : *list) {
+  for (const nlohmann::json& item : *list) {
     if (!item.is_number_unsigned() || item.get<uint64_t>() < 1 ||
         item.get<uint64_t>() > marked.size()) {
       return linear.Bad(key,
@@ -328,13 +326,13 @@ Status CheckWrapper(const Section& outer, const Section& text) {
   return CheckQuantisation(quantisation);
 }
 
-Result<Section> TextSection(const Json& json, const std::string& file) {
+Result<Section> TextSection(const nlohmann::json& json, const std::string& file) {
   const Section outer(json, "", file);
   if (!outer.Find("text_config")) return outer;
   return outer.Object("text_config");
 }
 
-Result<Shape> ShapeOf(const Json& json, const std::string& file) {
+Result<Shape> ShapeOf(const nlohmann::json& json, const std::string& file) {
   PENSTOCK_TRY(const Section text, TextSection(json, file));
   Shape shape;
   PENSTOCK_TRY_VOID(ReadTower(text, shape));
@@ -350,10 +348,10 @@ Result<Shape> ShapeOf(const Json& json, const std::string& file) {
 
 // eos_token_id: one id, or a list of them.
 Result<std::vector<uint32_t>> EosOf(const Section& section, size_t vocab) {
-  const Json& value = *section.Find("eos_token_id");
-  const Json list = value.is_array() ? value : Json::array({value});
+  const nlohmann::json& value = *section.Find("eos_token_id");
+  const nlohmann::json list = value.is_array() ? value : nlohmann::json::array({value});
   std::vector<uint32_t> ids;
-  for (const Json& item : list) {
+  for (const nlohmann::json& item : list) {
     if (!item.is_number_unsigned() || item.get<uint64_t>() >= vocab) {
       return section.Bad("eos_token_id", fmt::format("an id below {} or a list of them", vocab));
     }
@@ -364,17 +362,17 @@ Result<std::vector<uint32_t>> EosOf(const Section& section, size_t vocab) {
 }
 
 bool HasEos(const Section& section) {
-  const Json* value = section.Find("eos_token_id");
+  const nlohmann::json* value = section.Find("eos_token_id");
   return value && !value->is_null();
 }
 
-Result<std::vector<uint32_t>> ReadEos(const std::string& directory, const Json& config,
+Result<std::vector<uint32_t>> ReadEos(const std::string& directory, const nlohmann::json& config,
                                       const std::string& config_file, size_t vocab) {
   const std::string file = directory + "/generation_config.json";
   struct stat info {};
   if (::lstat(file.c_str(), &info) == 0) {
     PENSTOCK_TRY(const std::string text, io::ReadWholeFile(file, kMaxConfigBytes));
-    PENSTOCK_TRY(const Json json, ParseJson(text, file));
+    PENSTOCK_TRY(const nlohmann::json json, ParseJson(text, file));
     const Section generation(json, "", file);
     if (HasEos(generation)) return EosOf(generation, vocab);
   }
@@ -388,14 +386,14 @@ Result<std::vector<uint32_t>> ReadEos(const std::string& directory, const Json& 
 }  // namespace
 
 Result<Shape> ParseShape(const std::string& json, const std::string& file) {
-  PENSTOCK_TRY(const Json parsed, ParseJson(json, file));
+  PENSTOCK_TRY(const nlohmann::json parsed, ParseJson(json, file));
   return ShapeOf(parsed, file);
 }
 
 Result<Config> ReadConfig(const std::string& directory) {
   const std::string file = directory + "/config.json";
   PENSTOCK_TRY(const std::string text, io::ReadWholeFile(file, kMaxConfigBytes));
-  PENSTOCK_TRY(const Json json, ParseJson(text, file));
+  PENSTOCK_TRY(const nlohmann::json json, ParseJson(text, file));
   Config config;
   PENSTOCK_TRY(config.shape, ShapeOf(json, file));
   PENSTOCK_TRY(config.eos, ReadEos(directory, json, file, config.shape.vocab));

@@ -29,8 +29,8 @@ std::optional<uint64_t> Number(const Json& line, const char* key, uint64_t most)
 }
 
 // At most top_k different experts.
-std::optional<std::vector<uint32_t>> Experts(const Json& line, const char* key,
-                                             const RoutesHeader& header) {
+std::optional<std::vector<uint32_t>> ExpertIds(const Json& line, const char* key,
+                                               const RoutesHeader& header) {
   const auto found = line.find(key);
   if (found == line.end() || !found->is_array() || found->size() > header.top_k) {
     return std::nullopt;
@@ -97,8 +97,8 @@ class Parser {
     }
     route.n = *n;
     route.layer = static_cast<uint32_t>(*layer);
-    auto chosen = Experts(line, "chosen", header);
-    auto next = Experts(line, "next", header);
+    auto chosen = ExpertIds(line, "chosen", header);
+    auto next = ExpertIds(line, "next", header);
     if (!chosen || chosen->empty() || !next) {
       return Bad(
           fmt::format("expected \"chosen\" and \"next\" with at most {} different experts "

@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "ops/attention.h"
+#include "ops/cache_line.h"
 #include "ops/kernels/kernels.h"
 
 namespace penstock::k3 {
 namespace {
-
-constexpr size_t kLine = 16;  // Floats in 64 bytes.
 
 // Hands out consecutive vectors at 64-byte boundaries; counts only while the base is null.
 class Layout {
@@ -16,7 +15,7 @@ class Layout {
   explicit Layout(float* base) : base_(base) {}
   float* Take(size_t floats) {
     float* vector = base_ == nullptr ? nullptr : base_ + taken_;
-    taken_ += (floats + kLine - 1) / kLine * kLine;
+    taken_ += ops::PaddedToLine(floats);
     return vector;
   }
   size_t taken() const { return taken_; }
@@ -39,9 +38,8 @@ size_t Activations::Lay(const Shape& shape, float* base) {
   const ops::LatentShape latent_shape{shape.mla_heads, shape.nope, shape.rope, shape.value,
                                       shape.kv_rank};
   const size_t groups = (shape.mla_heads + ops::kHeadGroup - 1) / ops::kHeadGroup;
-  latent_scratch_floats = (ops::LatentScratchFloats(latent_shape) + kLine - 1) / kLine * kLine;
-  expert_prepared_floats =
-      (ops::Mxfp4ScratchFloats(shape.expert_width, 1) + kLine - 1) / kLine * kLine;
+  latent_scratch_floats = ops::PaddedToLine(ops::LatentScratchFloats(latent_shape));
+  expert_prepared_floats = ops::PaddedToLine(ops::Mxfp4ScratchFloats(shape.expert_width, 1));
 
   for (float** vector : {&acc, &mixed, &x, &y, &shared}) *vector = layout.Take(shape.hidden);
   blocks = layout.Take(MostResidualBlocks(shape) * shape.hidden);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<const char*, kElementKinds> kElementNames = {"bytes", "bf16", "f16",
                                                                   "e4m3",  "e5m2", "f32"};
-constexpr size_t kChunkElements = 64 * 1024;
-constexpr int kRounds = 3;  // The best counts.
+constexpr size_t kSampleChunkElements = 64 * 1024;
+constexpr int kSampleRounds = 3;  // The best counts.
 
 // The sample in one codec, as chunks one after another with slack behind the last.
 struct Coded {
@@ -29,11 +29,11 @@ Coded EncodeSample(ops::Codec codec, ops::Element element, std::span<const std::
   encoder.Begin(sample);
   Coded coded;
   coded.code.assign(encoder.code().begin(), encoder.code().end());
-  const size_t chunk = kChunkElements * ops::ElementBytes(element);
+  const size_t chunk = kSampleChunkElements * ops::ElementBytes(element);
   size_t used = 0;
   for (size_t at = 0; at < sample.size(); at += chunk) {
     const auto raw = sample.subspan(at, std::min(chunk, sample.size() - at));
-    coded.bytes.resize(used + encoder.MostBytes(kChunkElements));
+    coded.bytes.resize(used + encoder.MostBytes(kSampleChunkElements));
     const size_t size = encoder.Encode(raw, std::span(coded.bytes).subspan(used));
     coded.sizes.push_back(size);
     used += size;
@@ -83,14 +83,14 @@ Result<std::vector<CodecRate>> MeasureCodecs(ops::Element element,
                                              const ops::CodecKernels& kernels) {
   std::vector<CodecRate> rates{{}};
   if (element == ops::Element::kBytes || sample.empty()) return rates;
-  const size_t chunk = kChunkElements * ops::ElementBytes(element);
+  const size_t chunk = kSampleChunkElements * ops::ElementBytes(element);
   std::vector<std::byte> out(sample.size());
   for (const ops::Codec codec : {ops::Codec::kChain, ops::Codec::kHuffman}) {
     const Coded coded = EncodeSample(codec, element, sample);
     ops::ChunkDecoder decoder(kernels);
     uint64_t best = std::numeric_limits<uint64_t>::max();
     bool whole = decoder.Begin(codec, element, coded.code);
-    for (int round = 0; whole && round < kRounds; ++round) {
+    for (int round = 0; whole && round < kSampleRounds; ++round) {
       const uint64_t start = NowNs(Clock::kWall);
       whole = DecodeSample(decoder, coded, chunk, out);
       best = std::min(best, NowNs(Clock::kWall) - start);

@@ -32,10 +32,10 @@ struct Slot {
   }
 };
 
-class Flow {
+class StripeFlow {
  public:
-  Flow(StripeJob& job, size_t first, size_t end, io::Reader& reader,
-       const StripeFlowOptions& options)
+  StripeFlow(StripeJob& job, size_t first, size_t end, io::Reader& reader,
+             const StripeFlowOptions& options)
       : job_(job),
         end_(end),
         reader_(reader),
@@ -50,7 +50,7 @@ class Flow {
     graph::Connect(read_, work_);
     graph::Connect(work_, done_);
   }
-  ~Flow() { graph_.WaitIdle(); }
+  ~StripeFlow() { graph_.WaitIdle(); }
 
   Status Allocate(size_t first) {
     for (size_t i = first; i < end_; ++i) {
@@ -145,7 +145,7 @@ class Flow {
 Status RunStripes(StripeJob& job, size_t first, size_t end, io::Reader& reader,
                   const StripeFlowOptions& options) {
   if (first == end) return {};
-  return Flow(job, first, end, reader, options).Run(first);
+  return StripeFlow(job, first, end, reader, options).Run(first);
 }
 
 size_t SlotsFor(size_t threads, uint64_t bytes_each, uint64_t memory) {

@@ -19,14 +19,14 @@ namespace {
 constexpr size_t kBytes = 64 * kMiB;  // More than a last-level cache gives one core, mostly.
 constexpr size_t kCols = 7168;        // The release's hidden width.
 constexpr size_t kHeadWidth = 128;    // And that of a KDA head.
-constexpr size_t kHeads = 48;
+constexpr size_t kStateHeads = 48;
 constexpr int kRepetitions = 5;
 
 // Weights and vectors of one thread.
-class Bench {
+class CoreBench {
  public:
-  static Result<std::unique_ptr<Bench>> Create(const ops::Kernels& kernels) {
-    std::unique_ptr<Bench> made(new Bench(kernels));
+  static Result<std::unique_ptr<CoreBench>> Create(const ops::Kernels& kernels) {
+    std::unique_ptr<CoreBench> made(new CoreBench(kernels));
     PENSTOCK_TRY(made->weights_, HugeRegion::Map(kBytes));
     return made;
   }
@@ -56,9 +56,9 @@ class Bench {
   double State() {
     constexpr size_t kFloats = kHeadWidth * kHeadWidth;
     float* const before = reinterpret_cast<float*>(weights_.data());
-    float* const after = before + kHeads * kFloats;
-    return Rate(2 * kHeads * kFloats * sizeof(float), [&] {
-      for (size_t head = 0; head < kHeads; ++head) {
+    float* const after = before + kStateHeads * kFloats;
+    return Rate(2 * kStateHeads * kFloats * sizeof(float), [&] {
+      for (size_t head = 0; head < kStateHeads; ++head) {
         kernels_.kda_step(before + head * kFloats, x_.data(), x_.data(), x_.data(), x_.data(), 0.5f,
                           kHeadWidth, after + head * kFloats, y_.data());
       }
@@ -66,7 +66,7 @@ class Bench {
   }
 
  private:
-  explicit Bench(const ops::Kernels& kernels)
+  explicit CoreBench(const ops::Kernels& kernels)
       : kernels_(kernels),
         x_(kCols, 0.01f),
         y_(kBytes / kCols + kHeadWidth),
@@ -90,9 +90,9 @@ class Bench {
 
 Result<MachineRates> Measure(MachineRates rates, const CpuSet& cpus, const ops::Kernels& kernels) {
   PENSTOCK_TRY(const std::unique_ptr<Team> team, Team::Start(cpus.cpus));
-  std::vector<std::unique_ptr<Bench>> benches(team->size());
+  std::vector<std::unique_ptr<CoreBench>> benches(team->size());
   for (auto& bench : benches) {
-    PENSTOCK_TRY(bench, Bench::Create(kernels));
+    PENSTOCK_TRY(bench, CoreBench::Create(kernels));
   }
   std::vector<double> together(team->size());
   team->Run([&](size_t member) { benches[member]->Fill(); });

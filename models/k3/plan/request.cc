@@ -25,7 +25,7 @@ namespace {
 constexpr uint64_t kProgramBytes = 8 * kMiB;
 
 // Of each thread that decodes: the largest tile, and tables.
-constexpr uint64_t kDecoderBytes = 512 * kKiB;
+constexpr uint64_t kDecoderThreadBytes = 512 * kKiB;
 
 Status ReadWeights(const PlanOptions& options, const PipelineOptions& pipeline,
                    const io::IoOptions& io_options, const Notice& notice, PlanRequest& request) {
@@ -66,7 +66,7 @@ Status FillNeeds(const PlanOptions& options, PlanRequest& request) {
   MemoryNeeds& needs = request.needs;
   needs.process_bytes = kProgramBytes + request.weights.all_experts() * sizeof(ExpertTensors);
   needs.context = options.context;
-  if (request.weights.packed) needs.decoder_bytes = request.rates.cores * kDecoderBytes;
+  if (request.weights.packed) needs.decoder_bytes = request.rates.cores * kDecoderThreadBytes;
   needs.budget_bytes = request.pipeline.memory.bytes;
   needs.budget_from = BudgetName(request.pipeline);
   if (needs.budget_bytes != 0) return {};

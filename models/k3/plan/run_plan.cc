@@ -92,10 +92,10 @@ SourceBytes Total(const RunPlan& plan) {
   return total;
 }
 
-double Seconds(double ns) { return ns / 1e9; }
+double PredictedSeconds(double ns) { return ns / 1e9; }
 
 // One sentence with the numbers that prove it.
-std::string Verdict(const Prediction& prediction) {
+std::string BoundSentence(const Prediction& prediction) {
   const auto share = [&](double ns) { return 100 * ns / prediction.ns; };
   switch (prediction.bound) {
     case StepBound::kDevice:
@@ -160,10 +160,10 @@ std::string RunPlanTable(const PlanRequest& request, const RunPlan& plan) {
   out += fmt::format(
       "{:.3f} s a token: device {:.3f} s, compute {:.3f} s, waits for experts {:.3f} s, for the "
       "trunk {:.3f} s\n{}\n",
-      Seconds(p.ns), Seconds(p.device_ns), Seconds(p.compute_ns), Seconds(p.expert_wait_ns),
-      Seconds(p.trunk_wait_ns), Verdict(p));
+      PredictedSeconds(p.ns), PredictedSeconds(p.device_ns), PredictedSeconds(p.compute_ns),
+      PredictedSeconds(p.expert_wait_ns), PredictedSeconds(p.trunk_wait_ns), BoundSentence(p));
   for (const Change& change : plan.changes) {
-    out += fmt::format("  {:<44} {:>8.3f} s a token\n", change.what, Seconds(change.ns));
+    out += fmt::format("  {:<44} {:>8.3f} s a token\n", change.what, PredictedSeconds(change.ns));
   }
   return out;
 }
@@ -180,7 +180,7 @@ Json RunPlanJson(const PlanRequest& request, const RunPlan& plan) {
   }
   Json changes = Json::array();
   for (const Change& change : plan.changes) {
-    changes.push_back({{"change", change.what}, {"s_per_token", Seconds(change.ns)}});
+    changes.push_back({{"change", change.what}, {"s_per_token", PredictedSeconds(change.ns)}});
   }
   const MachineRates& rates = request.rates;
   const Prediction& p = plan.prediction;
@@ -209,13 +209,13 @@ Json RunPlanJson(const PlanRequest& request, const RunPlan& plan) {
           {"bytes_per_token", sources},
           {"expert_hits", plan.expert_hits},
           {"prediction",
-           {{"s_per_token", Seconds(p.ns)},
+           {{"s_per_token", PredictedSeconds(p.ns)},
             {"bound", BoundName(p.bound)},
-            {"device_s", Seconds(p.device_ns)},
-            {"compute_s", Seconds(p.compute_ns)},
-            {"expert_wait_s", Seconds(p.expert_wait_ns)},
-            {"trunk_wait_s", Seconds(p.trunk_wait_ns)},
-            {"verdict", Verdict(p)}}},
+            {"device_s", PredictedSeconds(p.device_ns)},
+            {"compute_s", PredictedSeconds(p.compute_ns)},
+            {"expert_wait_s", PredictedSeconds(p.expert_wait_ns)},
+            {"trunk_wait_s", PredictedSeconds(p.trunk_wait_ns)},
+            {"verdict", BoundSentence(p)}}},
           {"changes", changes}};
 }
 

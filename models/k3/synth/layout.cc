@@ -11,7 +11,7 @@ namespace {
 
 using io::Dtype;
 
-Recipe Normal(double mean, double spread) {
+Recipe NormalRecipe(double mean, double spread) {
   Recipe recipe;
   recipe.mean = static_cast<float>(mean);
   recipe.spread = static_cast<float>(spread);
@@ -33,7 +33,7 @@ class ShardTensors {
 
   void Ends() {
     const uint64_t V = shape_.vocab, H = shape_.hidden;
-    Recipe embedding = Normal(0, 1);
+    Recipe embedding = NormalRecipe(0, 1);
     if (style_.routes) embedding = Rows(embedding, H, style_.routes->Embedding());
     Add("model.embed_tokens.weight", Dtype::kBF16, {V, H}, embedding);
     Norm("model.norm.weight", H);
@@ -46,8 +46,8 @@ class ShardTensors {
     const uint64_t H = shape_.hidden, D = shape_.kda_width, P = shape_.kda_total();
     ALog(a_log_padding);
     // Around -4: most channels decay by a few per cent a token, some by half.
-    Add("self_attn.dt_bias", Dtype::kF32, {P}, Normal(-4, 1.5));
-    Add("self_attn.o_norm.weight", Dtype::kF32, {D}, Normal(1, 0.1));
+    Add("self_attn.dt_bias", Dtype::kF32, {P}, NormalRecipe(-4, 1.5));
+    Add("self_attn.o_norm.weight", Dtype::kF32, {D}, NormalRecipe(1, 0.1));
     const double conv = 1 / std::sqrt(static_cast<double>(shape_.conv_taps));
     const double query_key = style_.routes ? RouteDesign::kConvQueryKeyGain : 1;
     const double value = style_.routes ? RouteDesign::kConvValueGain : 1;
@@ -126,7 +126,7 @@ class ShardTensors {
   }
 
   void Norm(const std::string& name, uint64_t size) {
-    Add(name, Dtype::kBF16, {size}, Normal(1, 0.1));
+    Add(name, Dtype::kBF16, {size}, NormalRecipe(1, 0.1));
   }
 
   using SharedGains = std::shared_ptr<const Gains>;
@@ -140,7 +140,7 @@ class ShardTensors {
 
   void Matrix(const std::string& name, uint64_t rows, uint64_t cols, double gain = 1,
               SharedGains gains = nullptr) {
-    Recipe recipe = Normal(0, gain / std::sqrt(static_cast<double>(cols)));
+    Recipe recipe = NormalRecipe(0, gain / std::sqrt(static_cast<double>(cols)));
     if (style_.trained || gains) recipe = Rows(recipe, cols, std::move(gains));
     if (style_.trained) recipe.kind = Recipe::Kind::kTrained;
     Add(name, Dtype::kBF16, {rows, cols}, recipe);
@@ -148,7 +148,7 @@ class ShardTensors {
 
   void Conv(const char* which, double spread) {
     Add(fmt::format("self_attn.{}_conv1d.weight", which), Dtype::kF32,
-        {shape_.kda_total(), 1, shape_.conv_taps}, Normal(0, spread));
+        {shape_.kda_total(), 1, shape_.conv_taps}, NormalRecipe(0, spread));
   }
 
   void AttentionOut(uint64_t cols) {
@@ -162,10 +162,10 @@ class ShardTensors {
   void Router(const std::string& base) {
     const uint64_t H = shape_.hidden, E = shape_.experts;
     const double bias = style_.routes ? style_.routes->bias_spread() : 0.05;
-    Add(base + "e_score_correction_bias", Dtype::kF32, {E}, Normal(0, bias));
+    Add(base + "e_score_correction_bias", Dtype::kF32, {E}, NormalRecipe(0, bias));
     if (!style_.routes) return Matrix(base + "weight", E, H, 1.5);
     Add(base + "weight", Dtype::kBF16, {E, H},
-        Rows(Normal(0, 1), H, style_.routes->Router(layer_)));
+        Rows(NormalRecipe(0, 1), H, style_.routes->Router(layer_)));
   }
 
   void Expert(const std::string& base, uint64_t rows, uint64_t cols) {
@@ -179,7 +179,7 @@ class ShardTensors {
 
   void ALog(bool padding) {
     const uint64_t heads = shape_.kda_heads;
-    Recipe recipe = Normal(0, 0.7);
+    Recipe recipe = NormalRecipe(0, 0.7);
     recipe.kind = Recipe::Kind::kUniform;
     recipe.used = heads;
     const uint64_t stored = padding ? (heads / kPadding + 1) * kPadding : heads;
@@ -188,7 +188,7 @@ class ShardTensors {
 
   Recipe Mixing() const {
     const double gain = style_.routes ? RouteDesign::kMixingGain : 1;
-    return Normal(0, gain / std::sqrt(static_cast<double>(shape_.hidden)));
+    return NormalRecipe(0, gain / std::sqrt(static_cast<double>(shape_.hidden)));
   }
 
   const Shape& shape_;

@@ -14,6 +14,10 @@ inline uint64_t SplitMix(uint64_t state) {
   return state ^ (state >> 31);
 }
 
+// The n-th output from the state `key`: a counter-based generator, so that any element can be
+// computed alone.
+inline uint64_t Random(uint64_t key, uint64_t n) { return SplitMix(key + (n + 1) * kSplitMixStep); }
+
 // The nearest bf16, ties to even, of a finite number.
 inline uint16_t RoundToBf16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);

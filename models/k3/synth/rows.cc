@@ -44,8 +44,6 @@ Quantiles StudentQuantiles() {
   return out;
 }
 
-uint64_t Random(uint64_t key, uint64_t n) { return SplitMix(key + (n + 1) * kSplitMixStep); }
-
 // Calls take(i, bits) for elements [first, first + count); four of them share 64 random bits. The
 // lowest sixteen of `bits` are the element's.
 template <class Take>

@@ -15,10 +15,6 @@
 namespace penstock::k3 {
 namespace {
 
-// The n-th output from the state `key`: a counter-based generator, so that any element can be
-// computed alone.
-uint64_t Random(uint64_t key, uint64_t n) { return SplitMix(key + (n + 1) * kSplitMixStep); }
-
 // The sum of four 16-bit uniforms, centred and scaled to a standard deviation of 1.
 float Normal(uint64_t bits) {
   const uint32_t sum =

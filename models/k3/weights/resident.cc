@@ -3,12 +3,10 @@
 #include <cstring>
 
 #include "io/read_now.h"
+#include "ops/cache_line.h"
 
 namespace penstock::k3 {
 namespace {
-
-constexpr size_t kLine = 16;  // Floats in 64 bytes.
-size_t Padded(size_t floats) { return (floats + kLine - 1) / kLine * kLine; }
 
 // Calls `visit` for each resident vector of the model with where its values go.
 template <class Visit>
@@ -44,7 +42,7 @@ class Resident::Loader {
   // The tensor's values as f32.
   float* Load(const Vector& vector) {
     float* values = next_;
-    next_ += Padded(vector.size);
+    next_ += ops::PaddedToLine(vector.size);
     if (!status_) return values;
     Result<BufferRef> bytes = io::ReadNow(reader_, vector.extent);
     if (!bytes) {
@@ -78,15 +76,19 @@ class Resident::Loader {
 
 size_t Resident::Bytes(const Catalogue& catalogue) {
   size_t floats = 0;
-  const auto add = [&](const Vector& vector, const float*&) { floats += Padded(vector.size); };
+  const auto add = [&](const Vector& vector, const float*&) {
+    floats += ops::PaddedToLine(vector.size);
+  };
   for (size_t layer = 0; layer < catalogue.layers(); ++layer) {
     const LayerTensors& tensors = catalogue.layer(layer);
     LayerVectors unused;
     ForEachVector(tensors, unused, add);
-    floats += Padded(tensors.attn_res_norm.size) + Padded(tensors.mlp_res_norm.size);
+    floats += ops::PaddedToLine(tensors.attn_res_norm.size) +
+              ops::PaddedToLine(tensors.mlp_res_norm.size);
   }
   // The two final vectors, and room for the projection that is folded in last.
-  floats += Padded(catalogue.norm.size) + 2 * Padded(catalogue.out_res_norm.size);
+  floats +=
+      ops::PaddedToLine(catalogue.norm.size) + 2 * ops::PaddedToLine(catalogue.out_res_norm.size);
   return floats * sizeof(float);
 }
 

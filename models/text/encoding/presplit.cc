@@ -166,3 +166,5 @@ void PreSplitter::Slice(std::string_view text, const std::function<void(std::str
 }
 
 }  // namespace penstock::text
+
+#undef PCRE2_CODE_UNIT_WIDTH

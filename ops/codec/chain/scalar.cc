@@ -68,7 +68,7 @@ class Level {
   const uint8_t* bytes_ = nullptr;
 };
 
-struct Dictionary {
+struct DecodedDictionary {
   unsigned size;
   uint8_t symbols[kMostSymbols];
 
@@ -135,7 +135,7 @@ bool NextLevel(Input& input, bool wide, const uint8_t* dictionary, uint8_t* symb
 bool DecodeLevels(Input& input, uint8_t shape, size_t n, uint8_t* symbols) {
   const unsigned wide = shape >> 4 & 7;
   const unsigned narrow = shape & 15;
-  Dictionary dictionary = {.size = 3 * wide + narrow, .symbols = {}};
+  DecodedDictionary dictionary = {.size = 3 * wide + narrow, .symbols = {}};
   if (wide > kMostWide || dictionary.size == 0 || dictionary.size > kMostSymbols) return false;
   if (!dictionary.Read(input, (shape & kListedDictionary) != 0)) return false;
   const uint8_t* const escapes = input.Take(2);  // Of the first level.

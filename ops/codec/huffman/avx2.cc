@@ -77,3 +77,5 @@ const Kernels* BuiltAvx2() { return nullptr; }
 #endif
 
 }  // namespace penstock::ops::huffman
+
+#undef PENSTOCK_INLINE

@@ -73,3 +73,5 @@ const Kernels* BuiltAvx512() { return nullptr; }
 #endif
 
 }  // namespace penstock::ops::huffman
+
+#undef PENSTOCK_INLINE

@@ -41,3 +41,5 @@ constexpr Kernels kKernels = {"scalar", DecodeSymbols, DecodeBf16};
 const Kernels& Scalar() { return kKernels; }
 
 }  // namespace penstock::ops::huffman
+
+#undef PENSTOCK_INLINE

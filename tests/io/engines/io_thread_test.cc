@@ -14,13 +14,6 @@
 namespace penstock::io {
 namespace {
 
-IoOptions Options(const std::string& engine) {
-  IoOptions options;
-  options.ioengine = engine;
-  options.bs.bytes = 64 * kKiB;
-  return options;
-}
-
 TEST(IoThreads, StayOnTheirCpus) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -28,7 +21,7 @@ TEST(IoThreads, StayOnTheirCpus) {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) last = CPU_ISSET(cpu, &allowed) ? cpu : last;
   const RandomFile file(100'000, 7);
   for (const char* engine : {"io_uring", "pread", "memory"}) {
-    IoOptions options = Options(engine);
+    IoOptions options = OptionsOf(engine);
     options.cpus_io = std::to_string(last);
     Notices notices;
     auto reader = MakeReader(options, std::vector{file.path()}, {}, notices.Sink());

@@ -27,13 +27,6 @@ std::map<std::string, uint64_t> KernelCounters() {
   return counters;
 }
 
-IoOptions Options(const std::string& engine) {
-  IoOptions options;
-  options.ioengine = engine;
-  options.bs.bytes = 64 * kKiB;
-  return options;
-}
-
 // Reads `extents` and gives what the kernel counted meanwhile.
 std::map<std::string, uint64_t> CountOnce(Reader* reader, const std::vector<Extent>& extents) {
   Outcomes outcomes;
@@ -73,7 +66,7 @@ class DiskEngines : public ::testing::Test {
     }
   }
   std::unique_ptr<Reader> Make(const std::string& engine) {
-    auto reader = MakeReader(Options(engine), std::vector{file_.path()}, {}, {});
+    auto reader = MakeReader(OptionsOf(engine), std::vector{file_.path()}, {}, {});
     EXPECT_TRUE(reader);
     return std::move(*reader);
   }
@@ -129,7 +122,7 @@ TEST_F(DiskEngines, ReadsBeyondFourGigabytes) {
 TEST(FaultEngines, AFileThatShrinksWhileItIsReadIsAnError) {
   for (const char* engine : {"io_uring", "pread"}) {
     const RandomFile file(100'000, 4);
-    auto reader = MakeReader(Options(engine), std::vector{file.path()}, {}, {});
+    auto reader = MakeReader(OptionsOf(engine), std::vector{file.path()}, {}, {});
     ASSERT_TRUE(reader);
     ASSERT_EQ(truncate(file.path().c_str(), 50'000), 0);
     Outcomes outcomes;
@@ -143,7 +136,7 @@ TEST(FaultEngines, AFileThatShrinksWhileItIsReadIsAnError) {
 
 TEST(Engines, DescribeThemselvesWithTheirDecorators) {
   const RandomFile file(100'000, 8);
-  IoOptions options = Options("pread");
+  IoOptions options = OptionsOf("pread");
   options.pace = "1G";
   options.fault = "delay=1us";
   auto reader = MakeReader(options, std::vector{file.path()}, {}, {});

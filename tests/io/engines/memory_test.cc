@@ -13,16 +13,9 @@
 namespace penstock::io {
 namespace {
 
-IoOptions Options(const std::string& engine) {
-  IoOptions options;
-  options.ioengine = engine;
-  options.bs.bytes = 64 * kKiB;
-  return options;
-}
-
 TEST(MemoryEngine, ServesViewsOfItsImage) {
   const RandomFile file(300'000, 2);
-  auto reader = MakeReader(Options("memory"), std::vector{file.path()}, {}, {});
+  auto reader = MakeReader(OptionsOf("memory"), std::vector{file.path()}, {}, {});
   ASSERT_TRUE(reader);
   Outcomes outcomes;
   const Extent extent{0, 10'000, 200'000};
@@ -39,7 +32,7 @@ TEST(MemoryEngine, ServesViewsOfItsImage) {
 TEST(FaultMemoryEngine, RefusesFilesThatDoNotFit) {
   const RandomFile file(10, 3);
   ASSERT_EQ(truncate(file.path().c_str(), off_t{1} << 43), 0);  // 8 TiB, sparse.
-  auto reader = MakeReader(Options("memory"), std::vector{file.path()}, {}, {});
+  auto reader = MakeReader(OptionsOf("memory"), std::vector{file.path()}, {}, {});
   ASSERT_FALSE(reader);
   EXPECT_EQ(ExitCode(reader.error()), 2);
 }
@@ -49,7 +42,7 @@ TEST(FaultMemoryEngine, AFileThatShrankIsAnError) {
   auto files = FileSet::Open(std::vector{file.path()}, DirectMode::kAuto, {});
   ASSERT_TRUE(files);
   ASSERT_EQ(truncate(file.path().c_str(), 50'000), 0);
-  auto reader = MakeReader(Options("memory"), std::move(*files), {}, {});
+  auto reader = MakeReader(OptionsOf("memory"), std::move(*files), {}, {});
   ASSERT_FALSE(reader);
   EXPECT_NE(reader.error().message.find(file.path()), std::string::npos);
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kBlock = 4 * kMiB;
 constexpr uint64_t kWindow = 8 * kMiB;
-constexpr uint64_t kDemanded = 17'547'264;  // 16.7 MiB, in five pieces.
+constexpr uint64_t kDemandedBytes = 17'547'264;  // 16.7 MiB, in five pieces.
 
 class Admission : public ::testing::Test {
  protected:
@@ -83,20 +83,20 @@ TEST_F(Admission, ADemandedReadWaitsForNoMoreThanTheWindow) {
   SCOPED_TRACE("seed 11");
   std::mt19937_64 random(11);
   Saturate(ReadClass::kTrunk, 32, [&] { return 1 + random() % (12 * kMiB); });
-  Saturate(ReadClass::kPredicted, 8, [] { return kDemanded; });
-  constexpr uint64_t kBound = kWindow + RoundUp(kDemanded, 4096);
+  Saturate(ReadClass::kPredicted, 8, [] { return kDemandedBytes; });
+  constexpr uint64_t kBound = kWindow + RoundUp(kDemandedBytes, 4096);
   std::vector<uint64_t> took;
   for (int i = 0; i < 3000; ++i) {
     device_->RunUntil(device_->now() + random() % (40 * kMiB));
     EXPECT_LE(device_->in_flight_bytes(), kWindow);
     const uint64_t start = device_->now();
-    took.push_back(Demand(kDemanded) - start);
+    took.push_back(Demand(kDemandedBytes) - start);
     ASSERT_LE(took.back(), kBound);
   }
   std::sort(took.begin(), took.end());
   EXPECT_LE(static_cast<double>(took[took.size() * 99 / 100]), 1.2 * kBound);
   // The device was busy when the demand came: else the bound would mean nothing.
-  EXPECT_GT(took[took.size() / 2], kDemanded + kWindow / 3);
+  EXPECT_GT(took[took.size() / 2], kDemandedBytes + kWindow / 3);
 }
 
 TEST_F(Admission, DemandedReadsThatComeTogetherWaitForTheWindowOnce) {
@@ -106,11 +106,11 @@ TEST_F(Admission, DemandedReadsThatComeTogetherWaitForTheWindowOnce) {
   const uint64_t start = device_->now();
   std::vector<uint64_t> ends;
   for (int i = 0; i < 16; ++i) {
-    Read(kDemanded, ReadClass::kDemanded, [&] { ends.push_back(device_->now()); });
+    Read(kDemandedBytes, ReadClass::kDemanded, [&] { ends.push_back(device_->now()); });
   }
   while (ends.size() < 16) device_->Step();
   for (size_t i = 0; i < 16; ++i) {
-    EXPECT_LE(ends[i] - start, kWindow + (i + 1) * RoundUp(kDemanded, 4096));
+    EXPECT_LE(ends[i] - start, kWindow + (i + 1) * RoundUp(kDemandedBytes, 4096));
   }
 }
 
@@ -131,8 +131,8 @@ TEST_F(Admission, PredictedReadsTakeOnlyWhatTheTrunkLeaves) {
   MakeReader(0);
   uint64_t trunk = 0, predicted = 0;
   Saturate(ReadClass::kPredicted, 8, [&] {
-    predicted += kDemanded;
-    return kDemanded;
+    predicted += kDemandedBytes;
+    return kDemandedBytes;
   });
   const uint64_t before = predicted;
   Saturate(ReadClass::kTrunk, 8, [&] {

@@ -11,7 +11,7 @@
 namespace penstock::io {
 namespace {
 
-constexpr uint64_t kBlock = 4 << 20;
+constexpr uint64_t kBlockBytes = 4 << 20;
 constexpr auto kDemanded = ReadClass::kDemanded;
 constexpr auto kTrunk = ReadClass::kTrunk;
 constexpr auto kPredicted = ReadClass::kPredicted;
@@ -25,8 +25,8 @@ std::vector<uint64_t> Drain(Scheduler* scheduler) {
 using Ids = std::vector<uint64_t>;
 
 TEST(Scheduler, TheWindowBoundsTheClassesBelowDemanded) {
-  Scheduler scheduler(3 * kBlock, 1);
-  for (uint64_t id = 0; id < 6; ++id) scheduler.Queue({id, 0, kBlock}, kTrunk);
+  Scheduler scheduler(3 * kBlockBytes, 1);
+  for (uint64_t id = 0; id < 6; ++id) scheduler.Queue({id, 0, kBlockBytes}, kTrunk);
   EXPECT_EQ(Drain(&scheduler), (Ids{0, 1, 2}));
   scheduler.Complete(1);
   EXPECT_EQ(Drain(&scheduler), (Ids{3}));
@@ -36,20 +36,20 @@ TEST(Scheduler, TheWindowBoundsTheClassesBelowDemanded) {
 
 TEST(Scheduler, TwoReadsAreAlwaysInFlight) {
   Scheduler scheduler(1, 1);
-  for (uint64_t id = 0; id < 4; ++id) scheduler.Queue({id, 0, kBlock}, kTrunk);
+  for (uint64_t id = 0; id < 4; ++id) scheduler.Queue({id, 0, kBlockBytes}, kTrunk);
   EXPECT_EQ(Drain(&scheduler), (Ids{0, 1}));
   scheduler.Complete(0);
   EXPECT_EQ(Drain(&scheduler), (Ids{2}));
 }
 
 TEST(Scheduler, DemandedReadsGoAtOnceAndFirst) {
-  Scheduler scheduler(2 * kBlock, 1);
-  scheduler.Queue({0, 0, kBlock}, kPredicted);
-  scheduler.Queue({1, 0, kBlock}, kTrunk);
-  scheduler.Queue({2, 0, kBlock}, kTrunk);
-  scheduler.Queue({3, 0, kBlock}, kDemanded);
+  Scheduler scheduler(2 * kBlockBytes, 1);
+  scheduler.Queue({0, 0, kBlockBytes}, kPredicted);
+  scheduler.Queue({1, 0, kBlockBytes}, kTrunk);
+  scheduler.Queue({2, 0, kBlockBytes}, kTrunk);
+  scheduler.Queue({3, 0, kBlockBytes}, kDemanded);
   EXPECT_EQ(Drain(&scheduler), (Ids{3, 1, 2}));
-  for (uint64_t id = 4; id < 40; ++id) scheduler.Queue({id, 0, kBlock}, kDemanded);
+  for (uint64_t id = 4; id < 40; ++id) scheduler.Queue({id, 0, kBlockBytes}, kDemanded);
   EXPECT_EQ(Drain(&scheduler).size(), 36u);
   scheduler.Complete(3);  // A demanded read took nothing of the window: it gives nothing back.
   EXPECT_EQ(Drain(&scheduler), Ids{});
@@ -59,7 +59,7 @@ TEST(Scheduler, DemandedReadsGoAtOnceAndFirst) {
 
 TEST(Scheduler, RaiseMovesAWaitingReadBehindItsNewClass) {
   Scheduler scheduler(1, 1);
-  for (uint64_t id = 0; id < 6; ++id) scheduler.Queue({id, 0, kBlock}, kPredicted);
+  for (uint64_t id = 0; id < 6; ++id) scheduler.Queue({id, 0, kBlockBytes}, kPredicted);
   EXPECT_EQ(Drain(&scheduler), (Ids{0, 1}));
   EXPECT_FALSE(scheduler.Raise(0, kDemanded));  // Already submitted.
   EXPECT_TRUE(scheduler.Raise(5, kTrunk));
@@ -74,7 +74,7 @@ TEST(Scheduler, RaiseMovesAWaitingReadBehindItsNewClass) {
 
 TEST(Scheduler, CancelTakesOutWhatWaits) {
   Scheduler scheduler(1, 1);
-  for (uint64_t id = 0; id < 4; ++id) scheduler.Queue({id, 0, kBlock}, kPredicted);
+  for (uint64_t id = 0; id < 4; ++id) scheduler.Queue({id, 0, kBlockBytes}, kPredicted);
   Drain(&scheduler);
   EXPECT_FALSE(scheduler.Cancel(0));
   EXPECT_TRUE(scheduler.Cancel(2));
@@ -84,9 +84,9 @@ TEST(Scheduler, CancelTakesOutWhatWaits) {
 }
 
 TEST(Scheduler, DevicesHaveWindowsOfTheirOwn) {
-  Scheduler scheduler(2 * kBlock, 2);
+  Scheduler scheduler(2 * kBlockBytes, 2);
   for (uint64_t id = 0; id < 8; ++id) {
-    scheduler.Queue({id, static_cast<uint32_t>(id % 2), kBlock}, kTrunk);
+    scheduler.Queue({id, static_cast<uint32_t>(id % 2), kBlockBytes}, kTrunk);
   }
   Ids ids = Drain(&scheduler);
   std::sort(ids.begin(), ids.end());
@@ -96,11 +96,11 @@ TEST(Scheduler, DevicesHaveWindowsOfTheirOwn) {
 }
 
 TEST(Scheduler, ALargeHeadIsNotOvertakenByASmallOneBehindIt) {
-  Scheduler scheduler(4 * kBlock, 1);
-  scheduler.Queue({0, 0, kBlock}, kTrunk);
-  scheduler.Queue({1, 0, kBlock}, kTrunk);
-  scheduler.Queue({2, 0, 3 * kBlock}, kTrunk);
-  scheduler.Queue({3, 0, kBlock}, kTrunk);
+  Scheduler scheduler(4 * kBlockBytes, 1);
+  scheduler.Queue({0, 0, kBlockBytes}, kTrunk);
+  scheduler.Queue({1, 0, kBlockBytes}, kTrunk);
+  scheduler.Queue({2, 0, 3 * kBlockBytes}, kTrunk);
+  scheduler.Queue({3, 0, kBlockBytes}, kTrunk);
   EXPECT_EQ(Drain(&scheduler), (Ids{0, 1}));
   scheduler.Complete(0);
   EXPECT_EQ(Drain(&scheduler), (Ids{2}));
@@ -150,7 +150,7 @@ class RandomPlay {
   explicit RandomPlay(std::mt19937_64* random)
       : random_(*random),
         devices_(1 + static_cast<uint32_t>(random_() % 3)),
-        model_(1 + random_() % (16 * kBlock)),
+        model_(1 + random_() % (16 * kBlockBytes)),
         scheduler_(model_.window_, devices_) {}
 
   void Act() {
@@ -193,7 +193,7 @@ class RandomPlay {
 
   void Queue() {
     const Ticket ticket{next_id_++, static_cast<uint32_t>(random_() % devices_),
-                        random_() % (3 * kBlock)};
+                        random_() % (3 * kBlockBytes)};
     const auto read_class = static_cast<ReadClass>(random_() % 3);
     scheduler_.Queue(ticket, read_class);
     model_.waiting_[ticket.id] = {ticket, read_class, arrival_++};

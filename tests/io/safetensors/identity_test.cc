@@ -8,8 +8,6 @@
 namespace penstock::io {
 namespace {
 
-constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
-
 // The tensors of two small files, made from parts that a test can change one by one.
 struct Parts {
   std::string config = R"({"text_config": {"a": 1}, "other": 2})";

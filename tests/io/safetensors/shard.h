@@ -14,6 +14,9 @@
 
 namespace penstock::io {
 
+// The checkpoint that is part of the tree.
+inline constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
+
 // A directory that is there for the length of a test.
 class ScratchDirectory {
  public:

@@ -17,8 +17,8 @@
 namespace penstock::k3 {
 namespace {
 
-std::unique_ptr<Engine> OpenTiny(size_t context, const PipelineOptions& options,
-                                 const io::IoOptions& io_options = {}) {
+std::unique_ptr<Engine> OpenPackedTiny(size_t context, const PipelineOptions& options,
+                                       const io::IoOptions& io_options = {}) {
   auto engine = Engine::Open(kTiny, context, options, io_options, nullptr);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
   return engine ? std::move(*engine) : nullptr;
@@ -59,14 +59,14 @@ class FaultPackedEngine : public testing::TestWithParam<const char*> {};
 TEST_P(FaultPackedEngine, AReadErrorEndsTheStepAndTheNextOneGoesOn) {
   const PackFolder folder;
   const std::string pack = folder.PackTiny("chain");
-  const auto clean = OpenTiny(4, {});
+  const auto clean = OpenPackedTiny(4, {});
   const std::vector<float> expected = LogitsOf(*clean, {5, 6, 7}, Unexpected);
   for (const char* fault : {"eio@200", "eio@260", "eio@300"}) {
     io::IoOptions io_options;
     io_options.fault = fault;
     PipelineOptions options = Packed(pack, GetParam());
     options.ring.bytes = 2 * kMiB;
-    const auto engine = OpenTiny(4, options, io_options);
+    const auto engine = OpenPackedTiny(4, options, io_options);
     int failures = 0;
     const auto logits = LogitsOf(*engine, {5, 6, 7}, [&](const Error& error) {
       ++failures;
@@ -79,11 +79,11 @@ TEST_P(FaultPackedEngine, AReadErrorEndsTheStepAndTheNextOneGoesOn) {
 
 TEST_P(FaultPackedEngine, ACancelledStepLeavesTheStateAsItWas) {
   const PackFolder folder;
-  const auto clean = OpenTiny(4, {});
+  const auto clean = OpenPackedTiny(4, {});
   const std::vector<float> expected = LogitsOf(*clean, {5, 6}, Unexpected);
   io::IoOptions slow;
   slow.pace = "40M";
-  const auto engine = OpenTiny(4, Packed(folder.PackTiny("chain"), GetParam()), slow);
+  const auto engine = OpenPackedTiny(4, Packed(folder.PackTiny("chain"), GetParam()), slow);
   const text::TokenId first = 5;
   const text::TokenId second = 6;
   auto step = engine->Step(engine->EmptyState(), std::span(&first, 1));
@@ -118,7 +118,7 @@ TEST_P(FaultPackedEngine, ACorruptStripeStopsTheRunAndIsNamedWithFileAndOffset) 
     const char byte = 0x5a;
     file.write(&byte, 1).write(&byte, 1);
   }
-  const auto engine = OpenTiny(2, Packed(pack, GetParam()));
+  const auto engine = OpenPackedTiny(2, Packed(pack, GetParam()));
   const text::TokenId id = 5;
   const auto step = engine->Step(engine->EmptyState(), std::span(&id, 1));
   ASSERT_FALSE(step.has_value());
@@ -134,7 +134,7 @@ TEST_P(FaultPackedEngine, AllocatesNothingMoreInAHundredSteps) {
   GTEST_SKIP() << "the sanitizer's allocator does not count";
 #endif
   const PackFolder folder;
-  const auto engine = OpenTiny(100, Packed(folder.PackTiny("huffman"), GetParam()));
+  const auto engine = OpenPackedTiny(100, Packed(folder.PackTiny("huffman"), GetParam()));
   EXPECT_LE(GrowthInAHundredSteps(*engine), 100u * 32);
 }
 
@@ -152,7 +152,7 @@ TEST(PackedEngine, NodesRunOnOneCpu) {
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
   ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
-  const auto engine = OpenTiny(4, Packed(pack, "node"));
+  const auto engine = OpenPackedTiny(4, Packed(pack, "node"));
   EXPECT_FALSE(LogitsOf(*engine, {5, 6}, Unexpected).empty());
   sched_setaffinity(0, sizeof(before), &before);
 }
@@ -163,11 +163,11 @@ TEST(PackedEngine, PackedPinsHoldMoreLayersOfTheSameBytes) {
   PipelineOptions options = Packed(pack, "fused");
   options.pin = "3M";
   options.pin_format = "raw";
-  const auto raw = OpenTiny(2, options);
+  const auto raw = OpenPackedTiny(2, options);
   options.pin_format = "packed";
-  const auto packed = OpenTiny(2, options);
+  const auto packed = OpenPackedTiny(2, options);
   options.pin_format = "auto";
-  const auto chosen = OpenTiny(2, options);
+  const auto chosen = OpenPackedTiny(2, options);
   EXPECT_GT(packed->plan().pinned_layers, raw->plan().pinned_layers);
   EXPECT_EQ(chosen->plan().pinned_layers, packed->plan().pinned_layers);
   EXPECT_FALSE(raw->plan().pinned_packed);
@@ -203,8 +203,9 @@ TEST(PackedEngine, ThePictureShowsWhereStripesAreDecoded) {
   const PackFolder folder;
   const std::string pack = folder.PackTiny("chain");
   const std::string node = "\"decode\" [shape";
-  EXPECT_NE(OpenTiny(1, Packed(pack, "node"))->GraphDot(false).find(node), std::string::npos);
-  EXPECT_EQ(OpenTiny(1, Packed(pack, "fused"))->GraphDot(false).find(node), std::string::npos);
+  EXPECT_NE(OpenPackedTiny(1, Packed(pack, "node"))->GraphDot(false).find(node), std::string::npos);
+  EXPECT_EQ(OpenPackedTiny(1, Packed(pack, "fused"))->GraphDot(false).find(node),
+            std::string::npos);
 }
 
 }  // namespace

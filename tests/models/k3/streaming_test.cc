@@ -25,7 +25,7 @@
 namespace penstock::k3 {
 namespace {
 
-struct Ran {
+struct StreamedRun {
   int exit_code = -1;
   uint64_t peak_rss = 0;
   uint64_t read_bytes = 0;  // From the device, by the kernel's account of the process.
@@ -33,7 +33,7 @@ struct Ran {
 };
 
 // Runs the program and waits for it, with the kernel's account of what it used.
-Ran Spawn(std::vector<std::string> arguments) {
+StreamedRun Spawn(std::vector<std::string> arguments) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -44,7 +44,7 @@ Ran Spawn(std::vector<std::string> arguments) {
     execv(argv[0], argv.data());
     _exit(127);
   }
-  Ran ran;
+  StreamedRun ran;
   int status = 0;
   rusage usage{};
   EXPECT_EQ(wait4(child, &status, 0, &usage), child);
@@ -85,7 +85,7 @@ class DiskStreaming : public testing::Test {
 
   static uint64_t Budget() { return checkpoint_bytes_ / 3; }
 
-  Ran Generate(size_t n, std::vector<std::string> more, uint64_t memory = Budget()) {
+  StreamedRun Generate(size_t n, std::vector<std::string> more, uint64_t memory = Budget()) {
     const std::string events = directory_ + "/../penstock_events_" + std::to_string(getpid());
     std::vector<std::string> arguments = {PENSTOCK_BINARY,
                                           "generate",
@@ -106,7 +106,7 @@ class DiskStreaming : public testing::Test {
                                           "--events",
                                           events};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    Ran ran = Spawn(std::move(arguments));
+    StreamedRun ran = Spawn(std::move(arguments));
     std::ifstream lines(events);
     for (std::string line; std::getline(lines, line);) {
       nlohmann::json event = nlohmann::json::parse(line);
@@ -155,7 +155,7 @@ uint64_t DiskStreaming::checkpoint_bytes_ = 0;
 Config DiskStreaming::config_;
 std::unique_ptr<Catalogue> DiskStreaming::catalogue_;
 
-uint64_t DeviceBytes(const Ran& ran) {
+uint64_t DeviceBytes(const StreamedRun& ran) {
   uint64_t bytes = 0;
   for (const auto& step : ran.steps) bytes += step["device_bytes"].get<uint64_t>();
   return bytes;
@@ -164,7 +164,7 @@ uint64_t DeviceBytes(const Ran& ran) {
 TEST_F(DiskStreaming, TheProcessStaysWithinItsBudget) {
   ASSERT_GE(checkpoint_bytes_, 400u << 20);
   for (const char* engine : {"io_uring", "pread"}) {
-    const Ran ran = Generate(4, {"--ioengine", engine});
+    const StreamedRun ran = Generate(4, {"--ioengine", engine});
     ASSERT_EQ(ran.exit_code, 0) << engine;
     EXPECT_LE(ran.peak_rss, Budget() + std::max<uint64_t>(Budget() / 20, 16 << 20)) << engine;
   }
@@ -172,7 +172,7 @@ TEST_F(DiskStreaming, TheProcessStaysWithinItsBudget) {
 
 TEST_F(DiskStreaming, TheStepsReadWhatTheFormulaSays) {
   for (const size_t pinned : {size_t{0}, size_t{4}}) {
-    const Ran ran = Generate(6, {"--pin", std::to_string(pinned), "--expert-cache", "16M"});
+    const StreamedRun ran = Generate(6, {"--pin", std::to_string(pinned), "--expert-cache", "16M"});
     ASSERT_EQ(ran.exit_code, 0);
     ASSERT_EQ(ran.steps.size(), 8u);  // Three prompt positions; the last token is not consumed.
     uint64_t misses = 0;
@@ -203,8 +203,8 @@ TEST_F(DiskStreaming, TheKernelCountsTheSameBytes) {
     uint64_t counted = 0;
     uint64_t claimed = 0;
     for (int attempt = 0; attempt < 5 && (counted == 0 || counted != claimed); ++attempt) {
-      const Ran few = Generate(2, more);
-      const Ran many = Generate(6, more);
+      const StreamedRun few = Generate(2, more);
+      const StreamedRun many = Generate(6, more);
       ASSERT_EQ(few.exit_code, 0);
       ASSERT_EQ(many.exit_code, 0);
       counted = many.read_bytes - few.read_bytes;
@@ -216,11 +216,11 @@ TEST_F(DiskStreaming, TheKernelCountsTheSameBytes) {
 }
 
 TEST_F(DiskStreaming, PinnedLayersAreNotRead) {
-  const Ran none = Generate(3, {"--pin", "0"});
-  const Ran four = Generate(3, {"--pin", "4"});
+  const StreamedRun none = Generate(3, {"--pin", "0"});
+  const StreamedRun four = Generate(3, {"--pin", "4"});
   ASSERT_EQ(none.exit_code, 0);
   ASSERT_EQ(four.exit_code, 0);
-  const auto trunk_and_head = [](const Ran& ran) {
+  const auto trunk_and_head = [](const StreamedRun& ran) {
     return ran.steps.back()["bytes"]["trunk"].get<uint64_t>() +
            ran.steps.back()["bytes"]["head"].get<uint64_t>();
   };
@@ -234,7 +234,7 @@ TEST_F(DiskStreaming, PinnedLayersAreNotRead) {
 }
 
 TEST_F(DiskStreaming, ABudgetThatCannotWorkIsRefusedBeforeAnythingIsAllocated) {
-  const Ran ran = Generate(1, {}, 24 << 20);
+  const StreamedRun ran = Generate(1, {}, 24 << 20);
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_LT(ran.peak_rss, 64u << 20);
 }

@@ -9,13 +9,13 @@ namespace penstock::text {
 namespace {
 
 using Ids = std::vector<TokenId>;
-constexpr size_t kVocab = 101;
+constexpr size_t kTableVocab = 101;
 
 // What the table says comes after `prompt`, n tokens.
 Ids Continuation(Ids read, size_t n) {
   const size_t prompt = read.size();
   while (read.size() < prompt + n) {
-    read.push_back(TableModel::NextOf(read.back(), read.size() - 1, kVocab));
+    read.push_back(TableModel::NextOf(read.back(), read.size() - 1, kTableVocab));
   }
   return {read.begin() + static_cast<ptrdiff_t>(prompt), read.end()};
 }
@@ -44,7 +44,7 @@ void ExpectRefused(TableModel& model, const Ids& prompt, const GenerateOptions& 
 
 TEST(Generate, ReadsThePromptInChunksAndNeverTheLastToken) {
   for (size_t most : {1, 2, 3, 4, 5, 6, 100}) {
-    TableModel model(kVocab, 1000, most);
+    TableModel model(kTableVocab, 1000, most);
     const Ids prompt = {5, 6, 7, 8, 9};
     const Generation g = Continue(model, prompt, {.n = 4});
     const Ids expected = Continuation(prompt, 4);
@@ -68,7 +68,7 @@ TEST(Generate, ReadsThePromptInChunksAndNeverTheLastToken) {
 }
 
 TEST(Generate, ReportsEveryStepAndTokenInOrder) {
-  TableModel model(kVocab, 1000, 2);
+  TableModel model(kTableVocab, 1000, 2);
   const Ids prompt = {1, 2, 3};
   const Ids expected = Continuation(prompt, 3);
   std::vector<StepRecord> steps;
@@ -84,7 +84,7 @@ TEST(Generate, ReportsEveryStepAndTokenInOrder) {
     EXPECT_EQ(token.position, 3 + token.index);
     EXPECT_EQ(token.id, expected[token.index]);
     EXPECT_FALSE(token.eos);
-    EXPECT_EQ(token.logits.size(), kVocab);
+    EXPECT_EQ(token.logits.size(), kTableVocab);
     EXPECT_EQ(token.logits[token.id], 1);
     EXPECT_EQ(std::count(token.logits.begin(), token.logits.end(), 0.0f), 100);
     emitted.push_back(token.id);
@@ -113,13 +113,13 @@ TEST(Generate, StopsAtAnEndTokenUnlessItIsIgnored) {
       marks.push_back(token.eos);
       return true;
     };
-    TableModel model(kVocab);
+    TableModel model(kTableVocab);
     const Generation g = Continue(model, prompt, {.n = 10}, eos, callbacks);
     EXPECT_EQ(g.stop, StopReason::kEos);
     EXPECT_EQ(g.ids, Ids(expected.begin(), expected.begin() + 5));
     EXPECT_EQ(g.positions, 2u + 5 - 1);
     EXPECT_EQ(marks, (std::vector<bool>{false, false, false, false, true}));
-    TableModel again(kVocab);
+    TableModel again(kTableVocab);
     marks.clear();
     const Generation on = Continue(again, prompt, {.n = 10, .ignore_eos = true}, eos, callbacks);
     EXPECT_EQ(on.stop, StopReason::kLength);
@@ -129,7 +129,7 @@ TEST(Generate, StopsAtAnEndTokenUnlessItIsIgnored) {
 }
 
 TEST(Generate, AnEndTokenInThePromptDoesNotStop) {
-  TableModel model(kVocab);
+  TableModel model(kTableVocab);
   const Generation g = Continue(model, {3, 4}, {.n = 2}, {3, 4});
   EXPECT_EQ(g.ids, Continuation({3, 4}, 2));
 }
@@ -139,7 +139,7 @@ TEST(Generate, StopsWhenTheContextIsFull) {
   for (size_t context : {3, 4, 7}) {
     // Once by the option, once by the model: positions 0..context - 1 are consumed, and the token
     // behind them is still chosen.
-    TableModel wide(kVocab), narrow(kVocab, context);
+    TableModel wide(kTableVocab), narrow(kTableVocab, context);
     for (const Generation& g : {Continue(wide, prompt, {.n = 50, .context = context}),
                                 Continue(narrow, prompt, {.n = 50})}) {
       EXPECT_EQ(g.stop, StopReason::kContext);
@@ -152,12 +152,12 @@ TEST(Generate, StopsWhenTheContextIsFull) {
       EXPECT_EQ(std::count(model->expected_more.begin(), model->expected_more.end(), false), 1);
     }
   }
-  TableModel exact(kVocab, 7);
+  TableModel exact(kTableVocab, 7);
   EXPECT_EQ(Continue(exact, prompt, {.n = 5}).stop, StopReason::kLength);
 }
 
 TEST(Generate, RefusesWhatCannotWorkBeforeAnyStep) {
-  TableModel model(kVocab, 10);
+  TableModel model(kTableVocab, 10);
   ExpectRefused(model, {}, {.n = 1}, {"prompt"});
   ExpectRefused(model, {1, 2, 101}, {.n = 1}, {"101", "token 2"});
   ExpectRefused(model, {4294967295u}, {.n = 1}, {"4294967295"});
@@ -168,7 +168,7 @@ TEST(Generate, RefusesWhatCannotWorkBeforeAnyStep) {
 }
 
 TEST(Generate, GeneratesNothingForNZero) {
-  TableModel model(kVocab);
+  TableModel model(kTableVocab);
   const Generation g = Continue(model, {1}, {.n = 0});
   EXPECT_EQ(g.stop, StopReason::kLength);
   EXPECT_TRUE(g.ids.empty());
@@ -177,7 +177,7 @@ TEST(Generate, GeneratesNothingForNZero) {
 }
 
 TEST(Generate, StopsWhenTheCallbackAsks) {
-  TableModel model(kVocab);
+  TableModel model(kTableVocab);
   GenerateCallbacks callbacks;
   callbacks.on_token = [](const TokenRecord& token) { return token.index < 2; };
   const Generation g = Continue(model, {1, 2}, {.n = 10}, {}, callbacks);
@@ -188,7 +188,7 @@ TEST(Generate, StopsWhenTheCallbackAsks) {
 }
 
 TEST(Generate, ACancelledStepEndsTheRunAndKeepsWhatWasThere) {
-  TableModel model(kVocab);
+  TableModel model(kTableVocab);
   GenerateCallbacks callbacks;
   callbacks.on_token = [&](const TokenRecord& token) {
     if (token.index == 3) model.Cancel();
@@ -203,7 +203,7 @@ TEST(Generate, ACancelledStepEndsTheRunAndKeepsWhatWasThere) {
 
 TEST(FaultGenerate, AFailedStepEndsTheRunAndKeepsWhatWasThere) {
   for (size_t fail_at = 0; fail_at < 6; ++fail_at) {
-    TableModel model(kVocab, 1000, 2);
+    TableModel model(kTableVocab, 1000, 2);
     model.fail_at = fail_at;
     Ids emitted;
     GenerateCallbacks callbacks;
@@ -223,7 +223,7 @@ TEST(FaultGenerate, AFailedStepEndsTheRunAndKeepsWhatWasThere) {
 
 TEST(FaultGenerate, LogitsThatAreNotFiniteEndTheRunAndNameThePlace) {
   for (const double temp : {0.0, 0.8}) {
-    TableModel model(kVocab, 1000, 2);
+    TableModel model(kTableVocab, 1000, 2);
     model.poison_at = 4;
     const Generation g = Continue(model, {1, 2, 3}, {.n = 10}, {}, {}, {.temp = temp, .top_k = 1});
     EXPECT_EQ(g.stop, StopReason::kError);
@@ -238,13 +238,13 @@ TEST(FaultGenerate, LogitsThatAreNotFiniteEndTheRunAndNameThePlace) {
 TEST(Generate, SampledRunsDoNotDependOnChunksOrOnBeingResumed) {
   const SamplerOptions sampling{.temp = 2, .seed = 9};
   const Ids prompt = {1, 2, 3, 4, 5};
-  TableModel model(kVocab, 1000, 1);
+  TableModel model(kTableVocab, 1000, 1);
   const Ids whole = Continue(model, prompt, {.n = 30}, {}, {}, sampling).ids;
   EXPECT_NE(whole, Continuation(prompt, 30));
   for (size_t cut = 1; cut < 30; cut += 4) {
     Ids first = prompt;
     first.insert(first.end(), whole.begin(), whole.begin() + static_cast<ptrdiff_t>(cut));
-    TableModel other(kVocab, 1000, cut);
+    TableModel other(kTableVocab, 1000, cut);
     EXPECT_EQ(Continue(other, first, {.n = 30 - cut}, {}, {}, sampling).ids,
               Ids(whole.begin() + static_cast<ptrdiff_t>(cut), whole.end()));
   }

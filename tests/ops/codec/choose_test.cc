@@ -6,16 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/runtime/notices.h"
+
 namespace penstock::ops {
 namespace {
-
-class Notices {
- public:
-  Notice sink() {
-    return [this](std::string_view line) { lines.emplace_back(line); };
-  }
-  std::vector<std::string> lines;
-};
 
 TEST(ChooseCodecKernels, ScalarIsTakenWhenItIsAskedFor) {
   const CodecKernels chosen = ChooseCodecKernels("scalar", {});
@@ -25,10 +19,10 @@ TEST(ChooseCodecKernels, ScalarIsTakenWhenItIsAskedFor) {
 
 TEST(ChooseCodecKernels, TakesSomeOfThisMachineAndFindsNothingWrong) {
   Notices notices;
-  const CodecKernels chosen = ChooseCodecKernels("auto", notices.sink());
+  const CodecKernels chosen = ChooseCodecKernels("auto", notices.Sink());
   EXPECT_EQ(std::ranges::count(ChainKernelsHere(), chosen.chain), 1);
   EXPECT_EQ(std::ranges::count(HuffmanKernelsHere(), chosen.huffman), 1);
-  EXPECT_TRUE(notices.lines.empty());
+  EXPECT_EQ(notices.All(), "");
 }
 
 TEST(ChooseCodecKernels, ListsBeginWithScalar) {
@@ -55,11 +49,11 @@ constexpr huffman::Kernels kWrongHuffman = {
 TEST(ChooseCodecKernels, WrongOnesAreLeftOutAndTold) {
   Notices notices;
   const chain::Kernels* const chains[] = {&chain::Scalar(), &kWrongChain, &kRefusingChain};
-  EXPECT_EQ(FastestChain(chains, notices.sink()), &chain::Scalar());
-  EXPECT_EQ(notices.lines.size(), 2u);
+  EXPECT_EQ(FastestChain(chains, notices.Sink()), &chain::Scalar());
+  EXPECT_EQ(notices.Count(""), 2u);
   const huffman::Kernels* const huffmans[] = {&huffman::Scalar(), &kWrongHuffman};
-  EXPECT_EQ(FastestHuffman(huffmans, notices.sink()), &huffman::Scalar());
-  EXPECT_EQ(notices.lines.size(), 3u);
+  EXPECT_EQ(FastestHuffman(huffmans, notices.Sink()), &huffman::Scalar());
+  EXPECT_EQ(notices.Count(""), 3u);
 }
 
 // Decodes as scalar does, several times.

@@ -11,20 +11,20 @@ namespace {
 class NumericBf16 : public ::testing::TestWithParam<const Kernels*> {};
 INSTANTIATE_TEST_SUITE_P(Isa, NumericBf16, ::testing::ValuesIn(RunnableKernels()), KernelsName);
 
-struct Matrix {
+struct Bf16Matrix {
   size_t rows;
   size_t cols;
   std::vector<uint16_t> w;
 };
 
-Matrix DrawMatrix(Draw& draw, size_t most_rows, size_t most_cols) {
-  Matrix m{draw.Size(1, most_rows), draw.Size(1, most_cols), {}};
+Bf16Matrix DrawBf16(Draw& draw, size_t most_rows, size_t most_cols) {
+  Bf16Matrix m{draw.Size(1, most_rows), draw.Size(1, most_cols), {}};
   m.w = draw.Bf16s(m.rows * m.cols);
   return m;
 }
 
 // Sum of |w x| by row: what rounding errors of a product are relative to.
-std::vector<double> Magnitude(const Matrix& m, std::span<const float> x) {
+std::vector<double> Bf16Magnitude(const Bf16Matrix& m, std::span<const float> x) {
   std::vector<double> w = reference::WidenBf16(m.w);
   std::vector<double> input = Widen(x);
   for (double& value : w) value = std::abs(value);
@@ -32,7 +32,8 @@ std::vector<double> Magnitude(const Matrix& m, std::span<const float> x) {
   return reference::MatVec(w, m.rows, m.cols, input);
 }
 
-std::vector<float> Product(const Kernels& kernels, const Matrix& m, std::span<const float> x) {
+std::vector<float> Bf16Product(const Kernels& kernels, const Bf16Matrix& m,
+                               std::span<const float> x) {
   const size_t positions = x.size() / m.cols;
   std::vector<float> y(positions * m.rows);
   kernels.matvec_bf16(m.w.data(), m.rows, m.cols, x.data(), m.cols, positions, y.data(), m.rows);
@@ -40,18 +41,18 @@ std::vector<float> Product(const Kernels& kernels, const Matrix& m, std::span<co
 }
 
 // A sum of c products in eight lanes rounds each term at most c/8 + 4 times: the bound is certain.
-double Bound(size_t cols) { return (static_cast<double>(cols) / 8 + 5) * kUlp; }
+double Bf16Bound(size_t cols) { return (static_cast<double>(cols) / 8 + 5) * kUlp; }
 
 TEST_P(NumericBf16, AgreesWithTheReferenceOnRandomShapes) {
   Draw draw(1);
   SCOPED_TRACE(draw.Seed());
   for (int round = 0; round < 60; ++round) {
-    const Matrix m = DrawMatrix(draw, 40, 300);
+    const Bf16Matrix m = DrawBf16(draw, 40, 300);
     const auto x = draw.Normals(m.cols);
     SCOPED_TRACE(std::to_string(m.rows) + " x " + std::to_string(m.cols));
-    EXPECT_TRUE(Within(Product(*GetParam(), m, x),
-                       reference::MatVecBf16(m.w, m.rows, m.cols, Widen(x)), Magnitude(m, x),
-                       Bound(m.cols)));
+    EXPECT_TRUE(Within(Bf16Product(*GetParam(), m, x),
+                       reference::MatVecBf16(m.w, m.rows, m.cols, Widen(x)), Bf16Magnitude(m, x),
+                       Bf16Bound(m.cols)));
   }
 }
 
@@ -59,11 +60,12 @@ TEST_P(NumericBf16, WidthsOfSmallModels) {
   Draw draw(2);
   SCOPED_TRACE(draw.Seed());
   for (size_t cols : {1, 2, 7, 8, 9, 15, 16, 17, 20, 44, 72, 7168}) {
-    Matrix m{5, cols, draw.Bf16s(5 * cols)};
+    Bf16Matrix m{5, cols, draw.Bf16s(5 * cols)};
     const auto x = draw.Normals(cols);
     SCOPED_TRACE(cols);
-    EXPECT_TRUE(Within(Product(*GetParam(), m, x), reference::MatVecBf16(m.w, 5, cols, Widen(x)),
-                       Magnitude(m, x), Bound(cols)));
+    EXPECT_TRUE(Within(Bf16Product(*GetParam(), m, x),
+                       reference::MatVecBf16(m.w, 5, cols, Widen(x)), Bf16Magnitude(m, x),
+                       Bf16Bound(cols)));
   }
 }
 
@@ -71,9 +73,9 @@ TEST_P(NumericBf16, BitsAreScalars) {
   Draw draw(3);
   SCOPED_TRACE(draw.Seed());
   for (int round = 0; round < 60; ++round) {
-    const Matrix m = DrawMatrix(draw, 40, 200);
+    const Bf16Matrix m = DrawBf16(draw, 40, 200);
     const auto x = draw.Normals(m.cols * draw.Size(1, 9));
-    EXPECT_TRUE(SameBits(Product(*GetParam(), m, x), Product(ScalarKernels(), m, x)));
+    EXPECT_TRUE(SameBits(Bf16Product(*GetParam(), m, x), Bf16Product(ScalarKernels(), m, x)));
   }
 }
 
@@ -81,11 +83,11 @@ TEST_P(NumericBf16, BitsDoNotDependOnTheNumberOfPositions) {
   Draw draw(4);
   SCOPED_TRACE(draw.Seed());
   for (size_t positions = 1; positions <= 9; ++positions) {
-    const Matrix m = DrawMatrix(draw, 30, 150);
+    const Bf16Matrix m = DrawBf16(draw, 30, 150);
     const auto x = draw.Normals(m.cols * positions);
-    const auto together = Product(*GetParam(), m, x);
+    const auto together = Bf16Product(*GetParam(), m, x);
     for (size_t t = 0; t < positions; ++t) {
-      const auto alone = Product(*GetParam(), m, std::span(x).subspan(t * m.cols, m.cols));
+      const auto alone = Bf16Product(*GetParam(), m, std::span(x).subspan(t * m.cols, m.cols));
       EXPECT_TRUE(SameBits(alone, std::span(together).subspan(t * m.rows, m.rows)))
           << "position " << t << " of " << positions;
     }
@@ -96,12 +98,12 @@ TEST_P(NumericBf16, BitsDoNotDependOnTheNumberOfPositions) {
 TEST_P(NumericBf16, BitsDoNotDependOnTheNumberOfPositionsInLargeMatrices) {
   Draw draw(10);
   SCOPED_TRACE(draw.Seed());
-  Matrix m{83, 4000, {}};
+  Bf16Matrix m{83, 4000, {}};
   m.w = draw.Bf16s(m.rows * m.cols);
   const auto x = draw.Normals(m.cols * 6);
-  const auto together = Product(*GetParam(), m, x);
+  const auto together = Bf16Product(*GetParam(), m, x);
   for (size_t t = 0; t < 6; ++t) {
-    const auto alone = Product(*GetParam(), m, std::span(x).subspan(t * m.cols, m.cols));
+    const auto alone = Bf16Product(*GetParam(), m, std::span(x).subspan(t * m.cols, m.cols));
     EXPECT_TRUE(SameBits(alone, std::span(together).subspan(t * m.rows, m.rows)));
   }
 }
@@ -110,9 +112,9 @@ TEST_P(NumericBf16, BitsDoNotDependOnTheRowSplit) {
   Draw draw(5);
   SCOPED_TRACE(draw.Seed());
   for (size_t positions : {1, 2, 3, 4, 5, 8}) {
-    const Matrix m = DrawMatrix(draw, 40, 100);
+    const Bf16Matrix m = DrawBf16(draw, 40, 100);
     const auto x = draw.Normals(m.cols * positions);
-    const auto whole = Product(*GetParam(), m, x);
+    const auto whole = Bf16Product(*GetParam(), m, x);
     std::vector<float> parts(whole.size(), NAN);
     for (size_t first = 0; first < m.rows;) {
       const size_t count = draw.Size(1, m.rows - first);
@@ -127,14 +129,14 @@ TEST_P(NumericBf16, BitsDoNotDependOnTheRowSplit) {
 TEST_P(NumericBf16, StridesLeaveTheGapsAlone) {
   Draw draw(6);
   SCOPED_TRACE(draw.Seed());
-  const Matrix m = DrawMatrix(draw, 20, 50);
+  const Bf16Matrix m = DrawBf16(draw, 20, 50);
   const size_t x_stride = m.cols + 3;
   const size_t y_stride = m.rows + 5;
   const auto x = draw.Normals(3 * x_stride);
   std::vector<float> y(3 * y_stride, 77.0f);
   GetParam()->matvec_bf16(m.w.data(), m.rows, m.cols, x.data(), x_stride, 3, y.data(), y_stride);
   for (size_t t = 0; t < 3; ++t) {
-    const auto alone = Product(*GetParam(), m, std::span(x).subspan(t * x_stride, m.cols));
+    const auto alone = Bf16Product(*GetParam(), m, std::span(x).subspan(t * x_stride, m.cols));
     EXPECT_TRUE(SameBits(alone, std::span(y).subspan(t * y_stride, m.rows)));
     for (size_t i = m.rows; i < y_stride; ++i) EXPECT_EQ(y[t * y_stride + i], 77.0f);
   }
@@ -144,28 +146,28 @@ TEST_P(NumericBf16, WeightsAtAnyEvenAddress) {
   Draw draw(7);
   SCOPED_TRACE(draw.Seed());
   for (int round = 0; round < 10; ++round) {
-    const Matrix m = DrawMatrix(draw, 20, 100);
+    const Bf16Matrix m = DrawBf16(draw, 20, 100);
     const auto x = draw.Normals(m.cols);
     const OddPlace<uint16_t> moved(m.w);
     std::vector<float> y(m.rows);
     GetParam()->matvec_bf16(moved.data(), m.rows, m.cols, x.data(), m.cols, 1, y.data(), m.rows);
-    EXPECT_TRUE(SameBits(y, Product(*GetParam(), m, x)));
+    EXPECT_TRUE(SameBits(y, Bf16Product(*GetParam(), m, x)));
   }
 }
 
 TEST_P(NumericBf16, NonFiniteValuesReachTheirRowsOnly) {
   Draw draw(8);
   SCOPED_TRACE(draw.Seed());
-  Matrix m{11, 29, draw.Bf16s(11 * 29)};
+  Bf16Matrix m{11, 29, draw.Bf16s(11 * 29)};
   m.w[3 * 29 + 28] = 0x7fc0;  // NaN in the tail of row 3
   m.w[7 * 29] = 0x7f80;       // infinity at the start of row 7
-  const auto y = Product(*GetParam(), m, draw.Normals(29));
+  const auto y = Bf16Product(*GetParam(), m, draw.Normals(29));
   for (size_t r = 0; r < 11; ++r) EXPECT_EQ(std::isfinite(y[r]), r != 3 && r != 7) << r;
 }
 
 TEST_P(NumericBf16, SubnormalWeightsCount) {
-  Matrix m{1, 8, std::vector<uint16_t>(8, 0x0001)};  // 2^-133 each
-  const auto y = Product(*GetParam(), m, std::vector<float>(8, 0x1p100f));
+  Bf16Matrix m{1, 8, std::vector<uint16_t>(8, 0x0001)};  // 2^-133 each
+  const auto y = Bf16Product(*GetParam(), m, std::vector<float>(8, 0x1p100f));
   EXPECT_EQ(y[0], 0x1p-30f);
 }
 
@@ -173,7 +175,7 @@ TEST_P(NumericBf16, TransposedAgreesWithTheReference) {
   Draw draw(9);
   SCOPED_TRACE(draw.Seed());
   for (int round = 0; round < 40; ++round) {
-    const Matrix m = DrawMatrix(draw, 60, 200);
+    const Bf16Matrix m = DrawBf16(draw, 60, 200);
     const auto x = draw.Normals(m.rows);
     std::vector<float> y(m.cols);
     GetParam()->matvec_bf16_transposed(OddPlace<uint16_t>(m.w).data(), m.rows, m.cols, x.data(),

@@ -21,7 +21,7 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr uint64_t kSeed = 1;
+constexpr uint64_t kWeightsSeed = 1;
 
 constexpr std::array<const char*, 4> kCodecs = {"raw", "chain", "huffman", "zstd"};
 
@@ -64,9 +64,9 @@ Status CheckMemory(const CodecBenchOptions& options) {
                              budget.bound_by));
 }
 
-class Bench {
+class CodecBench {
  public:
-  Bench(const CodecBenchOptions& options, const BenchHooks& hooks)
+  CodecBench(const CodecBenchOptions& options, const BenchHooks& hooks)
       : options_(options), hooks_(hooks) {}
 
   Result<std::vector<CodecRow>> Run() {
@@ -105,7 +105,8 @@ class Bench {
                      return Report("trunk: reading", "MiB", done / kMiB, bytes / kMiB);
                    }));
     }
-    PENSTOCK_TRY(all.emplace_back(), GenerateWeights(kSeed, bytes, threads, [&](uint64_t done) {
+    PENSTOCK_TRY(all.emplace_back(),
+                 GenerateWeights(kWeightsSeed, bytes, threads, [&](uint64_t done) {
                    return Report("syn: generating", "MiB", done / kMiB, bytes / kMiB);
                  }));
     std::reverse(all.begin(), all.end());
@@ -193,7 +194,7 @@ class Bench {
 
 Result<std::vector<CodecRow>> BenchCodec(const CodecBenchOptions& options,
                                          const BenchHooks& hooks) {
-  return Bench(options, hooks).Run();
+  return CodecBench(options, hooks).Run();
 }
 
 }  // namespace penstock::k3

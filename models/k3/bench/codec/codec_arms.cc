@@ -14,7 +14,7 @@ namespace {
 using ops::Codec;
 using ops::Store;
 
-constexpr size_t kPart = 8;  // Slow arms do one of so many parts.
+constexpr size_t kSlowArmParts = 8;  // Slow arms do one of so many parts.
 
 }  // namespace
 
@@ -52,7 +52,7 @@ Status CodecArms::PackAll(const std::function<bool(uint64_t, uint64_t)>& go_on) 
 
 // The first chunks that make up a part of the weights.
 size_t CodecArms::Part(const Packed& packed) const {
-  return std::max<size_t>(1, packed.chunks.size() / kPart);
+  return std::max<size_t>(1, packed.chunks.size() / kSlowArmParts);
 }
 
 CodecArm& CodecArms::Add(const std::string& codec, const std::string& isa, const Packed& packed) {
@@ -64,7 +64,7 @@ CodecArm& CodecArms::Add(const std::string& codec, const std::string& isa, const
   return arm;
 }
 
-void CodecArms::AddUnpacking(const Unpack& unpack, const std::string& isa) {
+void CodecArms::AddUnpacking(const UnpackWork& unpack, const std::string& isa) {
   Unpacking& unpacking = unpackings_.emplace_back(unpack, setting_.alone, destination_);
   CodecArm& arm = Add(unpack.name, isa, *unpack.packed);
   arm.row.checksum = unpack.checksum;
@@ -74,7 +74,7 @@ void CodecArms::AddUnpacking(const Unpack& unpack, const std::string& isa) {
 }
 
 // One row each for one thread and many by the wall, and for many by the busiest of them.
-void CodecArms::AddThreads(const Unpack& unpack, const std::string& isa) {
+void CodecArms::AddThreads(const UnpackWork& unpack, const std::string& isa) {
   const auto name = [](const std::string& codec, size_t threads) {
     return fmt::format("{} x{} threads", codec, threads);
   };
@@ -100,7 +100,7 @@ void CodecArms::AddThreads(const Unpack& unpack, const std::string& isa) {
 void CodecArms::AddEncode(const std::string& name, Codec codec, const Packed& packed) {
   Coder& coder = *coders_.emplace_back(MakeCoder(codec));
   Packed& encoded = encoded_.emplace_back();
-  const size_t stripes = std::max<size_t>(1, weights_.stripes.size() / kPart);
+  const size_t stripes = std::max<size_t>(1, weights_.stripes.size() / kSlowArmParts);
   CodecArm& arm = Add(name, "", packed);
   for (size_t i = 0; i < stripes; ++i) arm.row.bytes += weights_.stripes[i].size();
   const auto encode = [this, stripes, &coder, &encoded] {
@@ -145,9 +145,9 @@ void CodecArms::AddChosen() {
                             {"huffman", Codec::kHuffman, huffman_, chosen.huffman->name}};
   for (const Choice& choice : choices) {
     if (!Wants(choice.name)) continue;
-    Unpack unpack{.name = choice.name,
-                  .packed = &choice.packed,
-                  .decoder = KernelDecoder(choice.codec, chosen, Store::kStreaming)};
+    UnpackWork unpack{.name = choice.name,
+                      .packed = &choice.packed,
+                      .decoder = KernelDecoder(choice.codec, chosen, Store::kStreaming)};
     AddUnpacking(unpack, choice.isa);
     unpack.checksum = true;
     unpack.name = choice.name + "+sum";

@@ -53,8 +53,8 @@ class CodecArms {
   Status PackAll(const std::function<bool(uint64_t done, uint64_t total)>& go_on);
 
   CodecArm& Add(const std::string& codec, const std::string& isa, const Packed& packed);
-  void AddUnpacking(const Unpack& unpack, const std::string& isa);
-  void AddThreads(const Unpack& unpack, const std::string& isa);
+  void AddUnpacking(const UnpackWork& unpack, const std::string& isa);
+  void AddThreads(const UnpackWork& unpack, const std::string& isa);
   void AddEncode(const std::string& name, ops::Codec codec, const Packed& packed);
   void AddMemcpy();
   void AddChosen();

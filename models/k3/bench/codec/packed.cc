@@ -9,7 +9,7 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kLine = 64;
+constexpr size_t kChunkAlignment = 64;
 
 std::vector<std::span<const std::byte>> Cut(std::span<const std::byte> stripe, size_t bytes) {
   std::vector<std::span<const std::byte>> out;
@@ -28,7 +28,7 @@ Status Pack(const Weights& weights, size_t stripes, size_t chunk_elements, Coder
   size_t most = ops::kCodecSlack;
   for (const auto& stripe : all) {
     for (const auto& chunk : Cut(stripe, 2 * chunk_elements)) {
-      most += RoundUp(coder.MostBytes(chunk.size() / 2), kLine);
+      most += RoundUp(coder.MostBytes(chunk.size() / 2), kChunkAlignment);
     }
   }
   if (out.memory.size() != most) {
@@ -48,7 +48,7 @@ Status Pack(const Weights& weights, size_t stripes, size_t chunk_elements, Coder
       const auto stored = room.first(coder.Encode(chunk, room));
       out.chunks.push_back({stored, chunk, io::SumOf(stored), number});
       out.weight_bytes += chunk.size();
-      at += RoundUp(stored.size(), kLine);
+      at += RoundUp(stored.size(), kChunkAlignment);
     }
   }
   out.stored_bytes = at + code_bytes;

@@ -7,7 +7,7 @@
 #include "models/k3/bench/cells.h"
 namespace penstock::k3 {
 
-std::string CodecTable(std::span<const CodecRow> rows) {
+std::string CodecRowsTable(std::span<const CodecRow> rows) {
   size_t width = 5;
   for (const CodecRow& row : rows) width = std::max(width, row.codec.size());
   std::string out =

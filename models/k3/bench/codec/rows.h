@@ -30,7 +30,7 @@ struct CodecRow {
   double cpu_lost = 0;        // The share of a CPU that neighbours took meanwhile.
 };
 
-std::string CodecTable(std::span<const CodecRow> rows);
+std::string CodecRowsTable(std::span<const CodecRow> rows);
 // An array of objects; what is not there is null.
 Json CodecJson(std::span<const CodecRow> rows);
 

@@ -16,14 +16,14 @@ namespace {
 // Chunks that a thread takes at a time.
 constexpr size_t kTurn = 8;
 
-std::span<const PackedChunk> ChunksOf(const Unpack& unpack) {
+std::span<const PackedChunk> ChunksOf(const UnpackWork& unpack) {
   const std::span all = std::span(unpack.packed->chunks);
   return unpack.chunks == 0 ? all : all.first(std::min(unpack.chunks, all.size()));
 }
 
 }  // namespace
 
-Unpacking::Unpacking(Unpack unpack, Team& team, Destination destination)
+Unpacking::Unpacking(UnpackWork unpack, Team& team, Destination destination)
     : unpack_(std::move(unpack)),
       team_(team),
       destination_(destination),

@@ -18,7 +18,7 @@
 namespace penstock::k3 {
 
 // A way to decode what was packed.
-struct Unpack {
+struct UnpackWork {
   std::string name;  // For messages.
   const Packed* packed = nullptr;
   size_t chunks = 0;  // The first ones that are decoded; 0: all.
@@ -34,10 +34,10 @@ struct Destination {
   size_t tile_bytes = 0;
 };
 
-// Decodes the chunks of one Unpack, on all threads of a team, as often as it is told.
+// Decodes the chunks of one UnpackWork, on all threads of a team, as often as it is told.
 class Unpacking {
  public:
-  Unpacking(Unpack unpack, Team& team, Destination destination);
+  Unpacking(UnpackWork unpack, Team& team, Destination destination);
 
   // Threads take the next chunks as they finish, so that one that is held up holds up no other.
   void Run();
@@ -64,7 +64,7 @@ class Unpacking {
   const char* DecodeOne(Member& me, const PackedChunk& chunk, std::span<std::byte> out) const;
   void Blame(size_t chunk, const char* what);
 
-  const Unpack unpack_;
+  const UnpackWork unpack_;
   Team& team_;
   const Destination destination_;
   const std::span<const PackedChunk> chunks_;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,11 +11,10 @@
 #include <unistd.h>
 
 #include "runtime/options/options.h"
+#include "runtime/process/system_message.h"
 
 namespace penstock::k3 {
 namespace {
-
-std::string Reason(int sys) { return std::generic_category().message(sys); }
 
 // The C library's allocator maps large buffers; with this it asks for 2 MiB pages as well.
 constexpr std::string_view kHugePages = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
@@ -38,7 +36,7 @@ Result<std::string> Output(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Failed("no pipe: " + Reason(errno), errno);
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Failed("no pipe: " + SystemMessage(errno), errno);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -55,7 +53,7 @@ Result<std::string> Output(std::vector<std::string> arguments) {
     if (got > 0) out.append(part.data(), static_cast<size_t>(got));
   }
   close(ends[0]);
-  if (sys != 0) return Failed("fio cannot be run: " + Reason(sys), sys);
+  if (sys != 0) return Failed("fio cannot be run: " + SystemMessage(sys), sys);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -92,9 +92,9 @@ class Places {
   Place at_;
 };
 
-class Bench {
+class IoBench {
  public:
-  Bench(const IoBenchOptions& options, const BenchHooks& hooks)
+  IoBench(const IoBenchOptions& options, const BenchHooks& hooks)
       : options_(options), hooks_(hooks) {}
 
   Result<IoReport> Run() {
@@ -279,7 +279,7 @@ class Bench {
 }  // namespace
 
 Result<IoReport> BenchIo(const IoBenchOptions& options, const BenchHooks& hooks) {
-  return Bench(options, hooks).Run();
+  return IoBench(options, hooks).Run();
 }
 
 }  // namespace penstock::k3

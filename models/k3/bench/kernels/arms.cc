@@ -17,12 +17,12 @@ namespace penstock::k3 {
 namespace {
 
 constexpr size_t kMostPositions = 4;
-constexpr size_t kPart = 8;  // Slow comparators do so small a part of a matrix.
+constexpr size_t kComparatorParts = 8;  // Slow comparators do so small a part of a matrix.
 constexpr size_t kHeads = 96;
 constexpr size_t kHead = 128;
 constexpr size_t kCached = 4096;  // Positions that latent attention looks back at.
 
-std::string Shape(size_t rows, size_t cols) { return fmt::format("{}x{}", rows, cols); }
+std::string Dimensions(size_t rows, size_t cols) { return fmt::format("{}x{}", rows, cols); }
 
 // As bf16: magnitudes below 2 and no infinity. As E8M0 scales: any byte.
 void FillWithWeights(const HugeRegion& memory) {
@@ -73,7 +73,7 @@ const uint8_t* KernelArms::Next(size_t bytes) {
 }
 
 size_t KernelArms::RowsThatFit(size_t rows, size_t row_bytes) const {
-  return std::max<size_t>(kPart, std::min(rows, setting_.bytes / 2 / row_bytes));
+  return std::max<size_t>(kComparatorParts, std::min(rows, setting_.bytes / 2 / row_bytes));
 }
 
 void KernelArms::Add(KernelRow row, std::function<void()> work) {
@@ -102,7 +102,7 @@ void KernelArms::AddBounds() {
 void KernelArms::AddMxfp4(size_t all_rows, size_t cols) {
   const size_t rows = RowsThatFit(all_rows, cols / 2 + cols / 32);
   KernelRow row;
-  row.shape = Shape(rows, cols);
+  row.shape = Dimensions(rows, cols);
   row.bytes = rows * (cols / 2 + cols / 32);
   for (size_t positions : {size_t{1}, kMostPositions}) {
     for (const ops::Kernels* kernels : setting_.chosen) {
@@ -112,8 +112,8 @@ void KernelArms::AddMxfp4(size_t all_rows, size_t cols) {
   inputs_.emplace_back(std::span(x_).first(cols));
   AddMxfp4Comparator("table", Mxfp4TableLookup(), row, rows, cols);
   AddMxfp4Comparator("int8", Mxfp4RoundedToInt8(), row, rows, cols);
-  row.bytes /= kPart;
-  AddMxfp4Comparator("plain", Mxfp4PlainDouble, row, rows / kPart, cols);
+  row.bytes /= kComparatorParts;
+  AddMxfp4Comparator("plain", Mxfp4PlainDouble, row, rows / kComparatorParts, cols);
 }
 
 void KernelArms::AddMxfp4Kernel(const ops::Kernels& kernels, const KernelRow& common, size_t rows,
@@ -149,7 +149,7 @@ void KernelArms::AddBf16(size_t all_rows, size_t cols) {
   const size_t rows = RowsThatFit(all_rows, cols * sizeof(uint16_t));
   KernelRow row;
   row.kernel = "bf16";
-  row.shape = Shape(rows, cols);
+  row.shape = Dimensions(rows, cols);
   row.bytes = rows * cols * sizeof(uint16_t);
   for (size_t positions : {size_t{1}, kMostPositions}) {
     for (const ops::Kernels* kernels : setting_.chosen) {
@@ -164,10 +164,10 @@ void KernelArms::AddBf16(size_t all_rows, size_t cols) {
   row.kernel = "bf16-eigen";
   row.isa.clear();
   row.positions = 1;
-  row.bytes /= kPart;
+  row.bytes /= kComparatorParts;
   Add(row, [this, rows, cols, bytes = row.bytes] {
-    Bf16EigenCast(reinterpret_cast<const uint16_t*>(Next(bytes)), rows / kPart, cols, x_.data(),
-                  y_.data());
+    Bf16EigenCast(reinterpret_cast<const uint16_t*>(Next(bytes)), rows / kComparatorParts, cols,
+                  x_.data(), y_.data());
   });
 }
 

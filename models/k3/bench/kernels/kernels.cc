@@ -112,7 +112,7 @@ class Ratios {
   double read_ = 0, read1_ = 0, memcpy_ = 0;
 };
 
-KernelReport Report(const std::vector<KernelArm>& arms, const Measured& measured) {
+KernelReport ReportOf(const std::vector<KernelArm>& arms, const Measured& measured) {
   KernelReport report;
   report.cpu_lost = measured.cpu_lost;
   for (size_t i = 0; i < arms.size(); ++i) {
@@ -154,7 +154,7 @@ Result<KernelReport> BenchKernels(const KernelBenchOptions& options, const Bench
                      "and the ratios say more than the medians",
                      100 * measured.cpu_lost));
   }
-  KernelReport report = Report(arms->arms(), measured);
+  KernelReport report = ReportOf(arms->arms(), measured);
   report.rounds = options.repetitions;
   return report;
 }

@@ -72,9 +72,9 @@ std::vector<double> Ratios(const std::vector<double>& over, const std::vector<do
   return ratios;
 }
 
-class Bench {
+class TokenBench {
  public:
-  Bench(const TokenBenchOptions& options, const BenchHooks& hooks)
+  TokenBench(const TokenBenchOptions& options, const BenchHooks& hooks)
       : options_(options), hooks_(hooks) {}
 
   Result<TokenResult> Run(const PipelineOptions& pipeline, io::IoOptions io_options) {
@@ -281,7 +281,7 @@ Result<TokenResult> BenchToken(const TokenBenchOptions& options, const PipelineO
                                const io::IoOptions& io_options, const BenchHooks& hooks) {
   if (options.model.empty()) return Refused("expected a checkpoint's directory: -m DIR");
   if (!options.predicting.empty()) return BenchPredicting(options, pipeline, io_options, hooks);
-  return Bench(options, hooks).Run(pipeline, io_options);
+  return TokenBench(options, hooks).Run(pipeline, io_options);
 }
 
 }  // namespace penstock::k3

@@ -17,15 +17,15 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr uint64_t kPieceBytes = kMiB;  // Of a read with --full.
+constexpr uint64_t kFullReadBytes = kMiB;  // Of a read with --full.
 constexpr size_t kReadsInFlight = 8;
 
 // What of a tensor is read, in order; offsets are its own.
 std::vector<SampleBlock> PiecesOf(uint64_t bytes, const EntropySample& sample) {
   std::vector<SampleBlock> pieces;
   const auto cut = [&](const SampleBlock& block) {
-    for (uint64_t at = 0; at < block.bytes; at += kPieceBytes) {
-      pieces.push_back({block.offset + at, std::min(kPieceBytes, block.bytes - at)});
+    for (uint64_t at = 0; at < block.bytes; at += kFullReadBytes) {
+      pieces.push_back({block.offset + at, std::min(kFullReadBytes, block.bytes - at)});
     }
   };
   if (sample.full) {
@@ -206,7 +206,7 @@ Result<EntropyCensus> TakeEntropyCensus(const std::string& directory, const Entr
   census.experts = plan.experts;
   census.read_bytes = plan.bytes;
   PENSTOCK_TRY(const auto reader, io::MakeReader(options, checkpoint->files(), {}, notice));
-  PENSTOCK_TRY(io::ExtentFeed feed, io::ExtentFeed::Make(*reader, kPieceBytes, kReadsInFlight));
+  PENSTOCK_TRY(io::ExtentFeed feed, io::ExtentFeed::Make(*reader, kFullReadBytes, kReadsInFlight));
   Surveyor surveyor(*checkpoint, plan, request, std::move(feed));
   PENSTOCK_TRY_VOID(Survey(surveyor, *checkpoint, plan, request, census));
   return census;

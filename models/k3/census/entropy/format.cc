@@ -12,16 +12,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kWidth = 100;
+constexpr size_t kParagraphWidth = 100;
 
-// `text` broken at spaces into lines of at most kWidth columns.
+// `text` broken at spaces into lines of at most kParagraphWidth columns.
 std::string Paragraph(const std::string& text) {
   std::string out;
   size_t column = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(' ', begin), text.size());
     const size_t length = end - begin;
-    if (column > 0 && column + 1 + length > kWidth) {
+    if (column > 0 && column + 1 + length > kParagraphWidth) {
       out += '\n';
       column = 0;
     } else if (column > 0) {

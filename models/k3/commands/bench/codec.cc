@@ -21,7 +21,8 @@ int RunBenchCodec(Console& console, std::span<const std::string> arguments) {
   rows.Add("codec", options);
   return RunMeasured(
       console, kBenchCodec, arguments, rows,
-      [&](const BenchHooks& hooks) { return BenchCodec(options, hooks); }, CodecTable, CodecJson);
+      [&](const BenchHooks& hooks) { return BenchCodec(options, hooks); }, CodecRowsTable,
+      CodecJson);
 }
 
 }  // namespace penstock::k3

@@ -36,8 +36,8 @@ Status WriteResults(Console& console, const EntropyCensus& census, const Entropy
 }
 
 // The page's file is opened first: nobody reads for an hour to learn that it exists.
-Status Run(Console& console, const std::string& directory, EntropyRequest& request,
-           const EntropyOutput& output, const io::IoOptions& io, const StopRequest& stop) {
+Status TakeAndWrite(Console& console, const std::string& directory, EntropyRequest& request,
+                    const EntropyOutput& output, const io::IoOptions& io, const StopRequest& stop) {
   std::optional<RecordFile> page;
   if (!output.html.empty()) {
     PENSTOCK_TRY(page, RecordFile::Create(output.html, false));
@@ -56,7 +56,7 @@ int RunEntropy(Console& console, const std::string& directory, EntropyRequest re
                const EntropyOutput& output, const io::IoOptions& io) {
   StopRequest stop;
   if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
-  const Status done = Run(console, directory, request, output, io, stop);
+  const Status done = TakeAndWrite(console, directory, request, output, io, stop);
   if (done) return 0;
   return stop.ExitCode(console.Fail(done.error()));
 }

@@ -135,7 +135,7 @@ std::string MadeJson(Settings& settings, const Made& made) {
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Status Run(Console& console, Settings& settings, const StopRequest& stop) {
+Status WriteAndMeasure(Console& console, Settings& settings, const StopRequest& stop) {
   Made made;
   PENSTOCK_TRY_VOID(Write(console, settings.synth, stop, made));
   console.Say(fmt::format("{}: {} tensors, {} in {} shards, {:.0f} MB/s", settings.synth.out,
@@ -158,7 +158,7 @@ int RunSynth(Console& console, std::span<const std::string> arguments) {
   }
   StopRequest stop;
   if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
-  const Status done = Run(console, settings, stop);
+  const Status done = WriteAndMeasure(console, settings, stop);
   return done ? 0 : stop.ExitCode(console.Fail(done.error()));
 }
 

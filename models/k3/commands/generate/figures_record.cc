@@ -30,10 +30,6 @@ Json DeviceToJson(const io::DeviceStats& device, uint64_t wall_ns) {
           {"latency_ns", latency}};
 }
 
-std::string Row(std::string_view name, const std::string& value) {
-  return fmt::format("  {:<22}{}\n", name, value);
-}
-
 std::string DeviceLine(const io::DeviceStats& device, uint64_t wall_ns) {
   std::string line =
       fmt::format("{} in {} reads, depth {} on average, busy {:.0f} %, full {:.0f} %",
@@ -51,6 +47,10 @@ std::string DeviceLine(const io::DeviceStats& device, uint64_t wall_ns) {
 }
 
 }  // namespace
+
+std::string FigureRow(std::string_view name, const std::string& value) {
+  return fmt::format("  {:<22}{}\n", name, value);
+}
 
 Json FiguresToJson(const Figures& figures, std::string_view what) {
   Json causes = Json::object();
@@ -79,21 +79,21 @@ Json FiguresToJson(const Figures& figures, std::string_view what) {
 }
 
 std::string FiguresTable(const Figures& figures, std::string_view what) {
-  std::string out = Row("time by cause", fmt::format("{:.3f} s", figures.wall_ns * 1e-9));
+  std::string out = FigureRow("time by cause", fmt::format("{:.3f} s", figures.wall_ns * 1e-9));
   for (size_t i = 0; i < kCauses; ++i) {
     std::string name(CauseName(static_cast<Cause>(i)));
     std::replace(name.begin(), name.end(), '_', ' ');
-    out += Row("  " + name,
-               fmt::format("{:.3f} s, {:.1f} %", static_cast<double>(figures.causes[i]) * 1e-9,
-                           100 * Share(figures.causes[i], figures.wall_ns)));
+    out += FigureRow("  " + name, fmt::format("{:.3f} s, {:.1f} %",
+                                              static_cast<double>(figures.causes[i]) * 1e-9,
+                                              100 * Share(figures.causes[i], figures.wall_ns)));
   }
   for (const io::DeviceStats& device : figures.devices) {
-    out += Row(device.name, DeviceLine(device, figures.wall_ns));
+    out += FigureRow(device.name, DeviceLine(device, figures.wall_ns));
   }
-  out += Row("overlap", fmt::format("{:.3f} of the busier side's time", figures.overlap()));
+  out += FigureRow("overlap", fmt::format("{:.3f} of the busier side's time", figures.overlap()));
   const Verdict verdict = Judge(figures, what);
-  out += Row("verdict", verdict.sentence);
-  if (!verdict.advice.empty()) out += Row("to change", verdict.advice);
+  out += FigureRow("verdict", verdict.sentence);
+  if (!verdict.advice.empty()) out += FigureRow("to change", verdict.advice);
   return out;
 }
 

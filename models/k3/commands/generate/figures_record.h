@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "models/k3/step/figures.h"
 #include "models/k3/step/verdict.h"
@@ -16,6 +17,9 @@ namespace penstock::k3 {
 //   nodes{name{messages, busy_ns, longest_ns}}   those that ran
 //   verdict{bound, sentence, advice}
 Json FiguresToJson(const Figures& figures, std::string_view what);
+
+// One line of the tables of --stats.
+std::string FigureRow(std::string_view name, const std::string& value);
 
 // The same as lines of a table, for --stats.
 std::string FiguresTable(const Figures& figures, std::string_view what);

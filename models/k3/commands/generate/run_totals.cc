@@ -13,10 +13,6 @@ double Seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-std::string Row(std::string_view name, const std::string& value) {
-  return fmt::format("  {:<22}{}\n", name, value);
-}
-
 }  // namespace
 
 void RunTotals::Add(const text::StepRecord& step, const StepStats& stats) {
@@ -100,50 +96,52 @@ std::string RunTotals::Table(uint64_t peak_rss_bytes) const {
   const double seconds = Seconds(ns_);
   const uint64_t generated_steps = steps_ - prompt_steps_;
   std::string out;
-  out += Row("prompt",
-             fmt::format("{} positions in {:.3f} s", prompt_positions_, Seconds(prompt_ns_)));
-  out += Row(
+  out += FigureRow("prompt",
+                   fmt::format("{} positions in {:.3f} s", prompt_positions_, Seconds(prompt_ns_)));
+  out += FigureRow(
       "generated",
       fmt::format("{} tokens, {:.3g} tokens/s, {:.3f} ms a step", tokens_, tokens_per_second(),
                   1e3 * Ratio(Seconds(ns_ - prompt_ns_), static_cast<double>(generated_steps))));
-  out += Row("read, payload", fmt::format("{} at {}/s", DescribeSize(bytes()),
-                                          DescribeSize(static_cast<uint64_t>(
-                                              Ratio(static_cast<double>(bytes()), seconds)))));
+  out += FigureRow("read, payload", fmt::format("{} at {}/s", DescribeSize(bytes()),
+                                                DescribeSize(static_cast<uint64_t>(Ratio(
+                                                    static_cast<double>(bytes()), seconds)))));
   const std::pair<const char*, uint64_t> sources[] = {{"  trunk", trunk_bytes_},
                                                       {"  experts", expert_bytes_},
                                                       {"  head", head_bytes_},
                                                       {"  embedding", embed_bytes_}};
   for (const auto& [name, value] : sources) {
-    out += Row(name, fmt::format("{}, {} a step", DescribeSize(value),
-                                 DescribeSize(value / std::max<uint64_t>(steps_, 1))));
+    out += FigureRow(name, fmt::format("{}, {} a step", DescribeSize(value),
+                                       DescribeSize(value / std::max<uint64_t>(steps_, 1))));
   }
-  out += Row("read, from the device",
-             fmt::format("{} in {} reads", DescribeSize(device_bytes_), reads_));
+  out += FigureRow("read, from the device",
+                   fmt::format("{} in {} reads", DescribeSize(device_bytes_), reads_));
   const double uses = static_cast<double>(expert_hits_ + expert_misses_);
-  out += Row("experts in the cache",
-             fmt::format("{} of {} uses, {:.1f} %", expert_hits_, expert_hits_ + expert_misses_,
-                         100 * Ratio(static_cast<double>(expert_hits_), uses)));
-  out += Row("read-ahead stopped",
-             fmt::format("{} times by --ring, {} by --depth", stopped_by_ring_, stopped_by_depth_));
+  out +=
+      FigureRow("experts in the cache",
+                fmt::format("{} of {} uses, {:.1f} %", expert_hits_, expert_hits_ + expert_misses_,
+                            100 * Ratio(static_cast<double>(expert_hits_), uses)));
+  out += FigureRow("read-ahead stopped", fmt::format("{} times by --ring, {} by --depth",
+                                                     stopped_by_ring_, stopped_by_depth_));
   if (decoded_bytes_ != 0) {
-    out += Row("decoded",
-               fmt::format("{} at {}/s a core, {:.3f} s of all cores", DescribeSize(decoded_bytes_),
-                           DescribeSize(static_cast<uint64_t>(
-                               Ratio(static_cast<double>(decoded_bytes_), Seconds(decode_ns_)))),
-                           Seconds(decode_ns_)));
+    out += FigureRow(
+        "decoded",
+        fmt::format("{} at {}/s a core, {:.3f} s of all cores", DescribeSize(decoded_bytes_),
+                    DescribeSize(static_cast<uint64_t>(
+                        Ratio(static_cast<double>(decoded_bytes_), Seconds(decode_ns_)))),
+                    Seconds(decode_ns_)));
   }
   return out + StallLines() + FiguresTable(figures_, "run") +
-         Row("peak resident", DescribeSize(peak_rss_bytes));
+         FigureRow("peak resident", DescribeSize(peak_rss_bytes));
 }
 
 std::string RunTotals::StallLines() const {
   uint64_t waited = 0;
   for (const auto& stall : stall_ns_) waited += stall.second;
-  std::string out = Row("time", fmt::format("{:.3f} s, nothing ran for {:.3f} s of it",
-                                            Seconds(ns_), Seconds(waited)));
+  std::string out = FigureRow("time", fmt::format("{:.3f} s, nothing ran for {:.3f} s of it",
+                                                  Seconds(ns_), Seconds(waited)));
   for (const auto& [name, ns] : stall_ns_) {
-    out += Row("  waited for " + name, fmt::format("{:.3f} s, {:.1f} %", Seconds(ns),
-                                                   100 * Ratio(Seconds(ns), Seconds(ns_))));
+    out += FigureRow("  waited for " + name, fmt::format("{:.3f} s, {:.1f} %", Seconds(ns),
+                                                         100 * Ratio(Seconds(ns), Seconds(ns_))));
   }
   return out;
 }

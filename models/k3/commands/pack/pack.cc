@@ -35,8 +35,8 @@ const CommandLine kVerify{
 
 // Parses the options, prints the help, or does the work.
 template <class Options>
-int Run(Console& console, const CommandLine& line, std::span<const std::string> arguments,
-        Status (*work)(Console&, const Options&, const PackWatch&)) {
+int RunOn(Console& console, const CommandLine& line, std::span<const std::string> arguments,
+          Status (*work)(Console&, const Options&, const PackWatch&)) {
   Options options;
   OptionSet rows;
   rows.Add("pack", options);
@@ -46,7 +46,7 @@ int Run(Console& console, const CommandLine& line, std::span<const std::string> 
   return RunWatched(console, [&](const PackWatch& watch) { return work(console, options, watch); });
 }
 
-double Ratio(uint64_t part, uint64_t whole) {
+double CompressionRatio(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(whole, 1));
 }
 
@@ -56,7 +56,7 @@ Status Pack(Console& console, const PackOptions& options, const PackWatch& watch
   console.Say(fmt::format("{}: {} stripes ({}), {} in place of {}, ratio {:.4f}; {} on the disk",
                           options.out, result.stripes, result.codecs,
                           DescribeSize(result.stored_bytes), DescribeSize(result.raw_bytes),
-                          Ratio(result.stored_bytes, result.raw_bytes),
+                          CompressionRatio(result.stored_bytes, result.raw_bytes),
                           DescribeSize(result.file_bytes)));
   if (result.resumed_stripes != 0) {
     console.Say(fmt::format("{} of them were there already", result.resumed_stripes));
@@ -93,15 +93,15 @@ Status Verify(Console& console, const VerifyOptions& options, const PackWatch& w
 }  // namespace
 
 int RunPack(Console& console, std::span<const std::string> arguments) {
-  return Run<PackOptions>(console, kPack, arguments, Pack);
+  return RunOn<PackOptions>(console, kPack, arguments, Pack);
 }
 
 int RunUnpack(Console& console, std::span<const std::string> arguments) {
-  return Run<UnpackOptions>(console, kUnpack, arguments, UnpackFile);
+  return RunOn<UnpackOptions>(console, kUnpack, arguments, UnpackFile);
 }
 
 int RunVerify(Console& console, std::span<const std::string> arguments) {
-  return Run<VerifyOptions>(console, kVerify, arguments, Verify);
+  return RunOn<VerifyOptions>(console, kVerify, arguments, Verify);
 }
 
 }  // namespace penstock::k3

@@ -15,13 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-IoOptions Options(const std::string& engine) {
-  IoOptions options;
-  options.ioengine = engine;
-  options.bs.bytes = 64 * kKiB;
-  return options;
-}
-
 TEST(Pace, ReadsRateAndLatency) {
   EXPECT_EQ(ParsePace("3G")->bytes_per_second, 3 * kGiB);
   EXPECT_EQ(ParsePace("3G")->latency.ns, 0u);
@@ -37,7 +30,7 @@ TEST(Pace, ReadsRateAndLatency) {
 TEST(Pace, BytesComeNoFasterThanTheRate) {
   const RandomFile file(4 << 20, 5);
   for (const char* engine : {"io_uring", "pread", "memory"}) {
-    IoOptions options = Options(engine);
+    IoOptions options = OptionsOf(engine);
     options.pace = "40M,1ms";
     auto reader = MakeReader(options, std::vector{file.path()}, {}, {});
     ASSERT_TRUE(reader);
@@ -57,7 +50,7 @@ TEST(Pace, BytesComeNoFasterThanTheRate) {
 
 TEST(Pace, StopDoesNotWaitForASlowDevice) {
   const RandomFile file(4 << 20, 6);
-  IoOptions options = Options("memory");
+  IoOptions options = OptionsOf("memory");
   options.pace = "4k";
   auto reader = MakeReader(options, std::vector{file.path()}, {}, {});
   ASSERT_TRUE(reader);

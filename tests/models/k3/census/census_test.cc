@@ -10,14 +10,13 @@
 #include "models/k3/synth/layout.h"
 #include "models/k3/synth/synth.h"
 #include "tests/io/safetensors/shard.h"
+#include "tests/models/k3/config/tiny_checkpoint.h"
 
 namespace penstock::k3 {
 namespace {
 
 using io::ExpectRefused;
 using io::ScratchDirectory;
-
-constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
 
 uint64_t BytesOf(const CensusCounts& counts, CensusKind kind) {
   return counts[static_cast<size_t>(kind)].bytes;

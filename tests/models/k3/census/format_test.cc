@@ -1,11 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "models/k3/census/census.h"
+#include "tests/models/k3/config/tiny_checkpoint.h"
 
 namespace penstock::k3 {
 namespace {
-
-constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
 
 TEST(CensusFormat, JsonAgreesWithTheStruct) {
   const auto census = TakeCensus(kTiny, {});

@@ -9,10 +9,9 @@
 #include <sys/types.h>
 
 #include "runtime/options/options.h"
+#include "tests/models/k3/config/tiny_checkpoint.h"
 
 namespace penstock::k3 {
-
-inline constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
 
 struct ProcessResult {
   int exit_code = 0;  // Minus the signal when one ended it.

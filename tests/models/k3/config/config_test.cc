@@ -8,23 +8,25 @@
 #include "io/safetensors/regular_file.h"
 #include "models/k3/config/shape.h"
 #include "tests/io/safetensors/shard.h"
+#include "tests/models/k3/config/tiny_checkpoint.h"
 
 namespace penstock::k3 {
 namespace {
 
 using io::ExpectRefused;
-using nlohmann::json;
 
-constexpr const char* kTiny = PENSTOCK_SOURCE_DIR "/models/k3/tiny";
+nlohmann::json TinyConfig() {
+  return nlohmann::json::parse(std::ifstream(std::string(kTiny) + "/config.json"));
+}
 
-json TinyConfig() { return json::parse(std::ifstream(std::string(kTiny) + "/config.json")); }
-
-Result<Shape> Parse(const json& config) { return ParseShape(config.dump(), "config.json"); }
+Result<Shape> Parse(const nlohmann::json& config) {
+  return ParseShape(config.dump(), "config.json");
+}
 
 // The tiny config with one value of text_config replaced; a discarded value removes the key.
-json With(const std::string& pointer, const json& value) {
-  json config = TinyConfig();
-  const json::json_pointer at("/text_config" + pointer);
+nlohmann::json With(const std::string& pointer, const nlohmann::json& value) {
+  nlohmann::json config = TinyConfig();
+  const nlohmann::json::json_pointer at("/text_config" + pointer);
   if (value.is_discarded()) {
     config[at.parent_pointer()].erase(at.back());
   } else {
@@ -33,13 +35,13 @@ json With(const std::string& pointer, const json& value) {
   return config;
 }
 
-void ExpectKeyRefused(const std::string& pointer, const json& value) {
+void ExpectKeyRefused(const std::string& pointer, const nlohmann::json& value) {
   const std::string key = pointer.substr(pointer.rfind('/') + 1);
   SCOPED_TRACE(pointer + " = " + (value.is_discarded() ? "removed" : value.dump()));
   ExpectRefused(Parse(With(pointer, value)), {"config.json", key, "expected", "got"});
 }
 
-const json kRemoved = json(json::value_t::discarded);
+const nlohmann::json kRemoved = nlohmann::json(nlohmann::json::value_t::discarded);
 
 TEST(Config, ReadsTheEmbeddedCheckpoint) {
   const auto config = ReadConfig(kTiny);
@@ -76,7 +78,7 @@ TEST(Config, ReadsTheEmbeddedCheckpoint) {
   // The lists count from one: layers 4, 8 and 9 are indices 3, 7 and 8.
   EXPECT_EQ(s.kda, (std::vector<bool>{true, true, true, false, true, true, true, false, false}));
   EXPECT_EQ(config->eos, (std::vector<uint32_t>{1794}));
-  EXPECT_EQ(json::parse(config->text_json), TinyConfig()["text_config"]);
+  EXPECT_EQ(nlohmann::json::parse(config->text_json), TinyConfig()["text_config"]);
 }
 
 TEST(Config, ReadsTheFlatForm) {
@@ -85,7 +87,7 @@ TEST(Config, ReadsTheFlatForm) {
   EXPECT_EQ(flat->hidden, 128u);
   EXPECT_EQ(flat->kda_width, 64u);
   // text_config goes before keys of the wrapper with the same name.
-  json both = TinyConfig();
+  nlohmann::json both = TinyConfig();
   both["hidden_size"] = 7;
   EXPECT_EQ(Parse(both)->hidden, 128u);
   // ... and nothing it lacks is taken from there.
@@ -127,7 +129,7 @@ TEST(Config, RefusesEachCountThatIsMissingOrImpossible) {
     ExpectKeyRefused(pointer, 1.5);
     ExpectKeyRefused(pointer, "4");
     ExpectKeyRefused(pointer, true);
-    ExpectKeyRefused(pointer, json::array({4}));
+    ExpectKeyRefused(pointer, nlohmann::json::array({4}));
     ExpectKeyRefused(pointer, UINT64_MAX);
     ExpectKeyRefused(pointer, uint64_t{1} << 32);
   }
@@ -160,7 +162,7 @@ TEST(Config, AbsentIsAMeaningForThreeKeysOnly) {
 }
 
 TEST(Config, RefusesWhatItCannotCompute) {
-  const std::vector<std::pair<std::string, json>> flags = {
+  const std::vector<std::pair<std::string, nlohmann::json>> flags = {
       {"/hidden_act", "silu"},         {"/mla_use_nope", false},
       {"/mla_use_output_gate", false}, {"/latent_moe_use_norm", false},
       {"/topk_method", "greedy"},      {"/moe_router_activation_func", "softmax"},
@@ -170,7 +172,7 @@ TEST(Config, RefusesWhatItCannotCompute) {
     ExpectKeyRefused(pointer, value);
     if (pointer != "/tie_word_embeddings") ExpectKeyRefused(pointer, kRemoved);
   }
-  json config = TinyConfig();
+  nlohmann::json config = TinyConfig();
   config["tie_word_embeddings"] = true;
   ExpectRefused(Parse(config), {"config.json", "tie_word_embeddings"});
   config = TinyConfig();
@@ -200,14 +202,14 @@ TEST(Config, RefusesAnUnknownQuantisation) {
   ExpectKeyRefused(w + "/dynamic", true);
   ExpectKeyRefused(w + "/scale_dtype", "torch.float8_e4m3fn");
   ExpectKeyRefused(w, kRemoved);
-  ExpectKeyRefused(q + "/config_groups", json::object());
+  ExpectKeyRefused(q + "/config_groups", nlohmann::json::object());
   ExpectKeyRefused(q + "/config_groups", kRemoved);
   ExpectKeyRefused(q + "/config_groups/group_0/format", "pack-quantized");
-  ExpectKeyRefused(q + "/config_groups/group_0/input_activations", json::object());
-  ExpectKeyRefused(q + "/kv_cache_scheme", json::object());
+  ExpectKeyRefused(q + "/config_groups/group_0/input_activations", nlohmann::json::object());
+  ExpectKeyRefused(q + "/kv_cache_scheme", nlohmann::json::object());
   ExpectKeyRefused(q + "/quantization_status", "frozen");
-  json second = TinyConfig();
-  json& groups = second["text_config"]["quantization_config"]["config_groups"];
+  nlohmann::json second = TinyConfig();
+  nlohmann::json& groups = second["text_config"]["quantization_config"]["config_groups"];
   groups["group_1"] = groups["group_0"];
   EXPECT_TRUE(Parse(second));
   groups["group_1"]["weights"]["num_bits"] = 8;
@@ -227,33 +229,33 @@ TEST(Config, LayerListsCountFromOneAndCoverEveryLayerOnce) {
   ExpectKeyRefused(mla, {4, 8, 8, 9});
   ExpectKeyRefused(mla, {3, 4, 8, 9});
   // Zero-based lists.
-  json zero = TinyConfig();
+  nlohmann::json zero = TinyConfig();
   zero["text_config"]["linear_attn_config"]["kda_layers"] = {0, 1, 2, 4, 5, 6};
   zero["text_config"]["linear_attn_config"]["full_attn_layers"] = {3, 7, 8};
   ExpectRefused(Parse(zero), {"config.json", "kda_layers", "from 1 to 9"});
   // A layer in neither list.
-  json hole = TinyConfig();
+  nlohmann::json hole = TinyConfig();
   hole["text_config"]["linear_attn_config"]["full_attn_layers"] = {4, 8};
   ExpectRefused(Parse(hole), {"config.json", "layer 9"});
   // The order within a list does not matter; a list may be empty.
-  json all = TinyConfig();
-  all["text_config"]["linear_attn_config"]["full_attn_layers"] = json::array();
+  nlohmann::json all = TinyConfig();
+  all["text_config"]["linear_attn_config"]["full_attn_layers"] = nlohmann::json::array();
   all["text_config"]["linear_attn_config"]["kda_layers"] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
   EXPECT_EQ(Parse(all)->kda, std::vector<bool>(9, true));
 }
 
 TEST(Config, RefusesProductsThatAreTooLarge) {
   ExpectKeyRefused("/linear_attn_config/num_heads", 65536 * 8);
-  json kda = TinyConfig();
+  nlohmann::json kda = TinyConfig();
   kda["text_config"]["linear_attn_config"]["num_heads"] = 65536;
   kda["text_config"]["linear_attn_config"]["head_dim"] = 65536;
   ExpectRefused(Parse(kda), {"config.json", "num_heads"});
-  json mla = TinyConfig();
+  nlohmann::json mla = TinyConfig();
   mla["text_config"]["num_attention_heads"] = 65536;
   mla["text_config"]["num_key_value_heads"] = 65536;
   mla["text_config"]["qk_nope_head_dim"] = 65536;
   ExpectRefused(Parse(mla), {"config.json", "num_attention_heads"});
-  json shared = TinyConfig();
+  nlohmann::json shared = TinyConfig();
   shared["text_config"]["num_shared_experts"] = 65536;
   shared["text_config"]["moe_intermediate_size"] = 65536;
   ExpectRefused(Parse(shared), {"config.json", "num_shared_experts"});
@@ -272,7 +274,7 @@ TEST(Config, RefusesGroupsThatCannotWork) {
   ExpectKeyRefused("/num_experts_per_token", 33);
   ExpectKeyRefused("/num_expert_group", 5);
   ExpectKeyRefused("/topk_group", 2);
-  json groups = TinyConfig();
+  nlohmann::json groups = TinyConfig();
   groups["text_config"]["num_expert_group"] = 16;
   groups["text_config"]["topk_group"] = 1;
   ExpectRefused(Parse(groups), {"config.json", "num_experts_per_token"});
@@ -297,7 +299,7 @@ TEST(Config, RefusesWhatIsNoConfig) {
 
 class ConfigDirectory : public ::testing::Test {
  protected:
-  Result<Config> Read(const json& config, const std::string& generation) {
+  Result<Config> Read(const nlohmann::json& config, const std::string& generation) {
     scratch_.Write("config.json", config.dump());
     std::filesystem::remove(scratch_.File("generation_config.json"));
     if (!generation.empty()) scratch_.Write("generation_config.json", generation);
@@ -308,7 +310,7 @@ class ConfigDirectory : public ::testing::Test {
 
 TEST_F(ConfigDirectory, TakesTheEndFromTheGenerationConfigFirst) {
   using Ids = std::vector<uint32_t>;
-  json config = TinyConfig();
+  nlohmann::json config = TinyConfig();
   config["text_config"]["eos_token_id"] = 5;
   config["eos_token_id"] = {6, 7};
   EXPECT_EQ(Read(config, R"({"eos_token_id": 3})")->eos, (Ids{3}));

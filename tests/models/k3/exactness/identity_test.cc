@@ -19,7 +19,7 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kSteps = 5;
+constexpr size_t kIdentitySteps = 5;
 #if defined(__SANITIZE_THREAD__)
 constexpr int kRuns = 24;  // Each takes twenty times as long.
 #else
@@ -29,14 +29,14 @@ constexpr int kRuns = 60;
 // The logits of the first steps of a fixed text, as bytes.
 std::vector<std::byte> LogitsOf(const std::string& model, const PipelineOptions& options,
                                 const io::IoOptions& io_options, const std::string& description) {
-  auto engine = Engine::Open(model, kSteps, options, io_options, nullptr);
+  auto engine = Engine::Open(model, kIdentitySteps, options, io_options, nullptr);
   EXPECT_TRUE(engine.has_value()) << description << ": " << engine.error().message;
   if (!engine) return {};
   std::vector<std::byte> bytes;
   text::StateRef state = (*engine)->EmptyState();
-  for (uint32_t position = 0; position < kSteps; ++position) {
+  for (uint32_t position = 0; position < kIdentitySteps; ++position) {
     const text::TokenId id = 301 + 17 * position;
-    (*engine)->ExpectMore(position + 1 < kSteps);
+    (*engine)->ExpectMore(position + 1 < kIdentitySteps);
     auto step = (*engine)->Step(state, std::span(&id, 1));
     EXPECT_TRUE(step.has_value()) << description << ": " << step.error().message;
     if (!step) return {};

@@ -16,14 +16,12 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr uint64_t kOne = 3 * 64 * 96 / 2 + 3 * 64 * 96 / 32;  // Bytes of an expert.
-
 class ExpertsAhead : public testing::Test {
  protected:
   void Open(size_t slots, size_t ahead_slots) {
-    memory_.resize(slots * kOne);
+    memory_.resize(slots * kTinyExpertBytes);
     experts_ = std::make_unique<Experts>(*tiny_.catalogue, tiny_.shape(), reader_, memory_.data(),
-                                         kOne, slots, ahead_slots);
+                                         kTinyExpertBytes, slots, ahead_slots);
     experts_->OnRelease([this] { ++releases_; });
   }
 
@@ -63,7 +61,7 @@ TEST_F(ExpertsAhead, OneThatHasComeIsNotReadAgain) {
   ASSERT_TRUE(experts_->Predict(10, 2, 5));
   ASSERT_EQ(reader_.pending.size(), 1u);
   EXPECT_EQ(reader_.pending[0].read_class, io::ReadClass::kPredicted);
-  EXPECT_EQ(experts_->pending_bytes(), kOne);
+  EXPECT_EQ(experts_->pending_bytes(), kTinyExpertBytes);
   reader_.Complete(0);
   EXPECT_EQ(experts_->predicted(), 1u) << "it waits for its demand";
   const uint32_t chosen[] = {5};
@@ -76,8 +74,8 @@ TEST_F(ExpertsAhead, OneThatHasComeIsNotReadAgain) {
   EXPECT_EQ(experts_->pending_bytes(), 0u);
   EXPECT_EQ(experts_->hits(), 0u);
   EXPECT_EQ(experts_->misses(), 1u) << "the cache did not have it";
-  EXPECT_EQ(experts_->ahead(2).useful_bytes, kOne);
-  EXPECT_EQ(experts_->traffic().payload, kOne);
+  EXPECT_EQ(experts_->ahead(2).useful_bytes, kTinyExpertBytes);
+  EXPECT_EQ(experts_->traffic().payload, kTinyExpertBytes);
   EXPECT_EQ(releases_, 0);
   got.weights.reset();
   EXPECT_EQ(releases_, 1) << "one credit for one demand";
@@ -123,8 +121,8 @@ TEST_F(ExpertsAhead, WhatIsUnderWayAndNotWantedIsWastedButStays) {
   experts_->Settle(10, 2, {});
   reader_.Complete(0);
   EXPECT_EQ(experts_->held(), 0u);
-  EXPECT_EQ(experts_->ahead(2).wasted_bytes, kOne);
-  EXPECT_EQ(experts_->traffic().payload, kOne);
+  EXPECT_EQ(experts_->ahead(2).wasted_bytes, kTinyExpertBytes);
+  EXPECT_EQ(experts_->traffic().payload, kTinyExpertBytes);
   Got& got = Demand(2, 5);
   ExpectRight(got, 2, 5);
   EXPECT_EQ(experts_->hits(), 1u);
@@ -177,7 +175,7 @@ TEST_F(ExpertsAhead, OneTakenBackAndThenDemandedIsRead) {
   ASSERT_EQ(reader_.pending.size(), 1u);
   reader_.Complete(0);
   ExpectRight(got, 2, 5);
-  EXPECT_EQ(experts_->traffic().payload, kOne);
+  EXPECT_EQ(experts_->traffic().payload, kTinyExpertBytes);
 }
 
 TEST_F(ExpertsAhead, PredictionsLeaveTheDemandsTheirSlots) {
@@ -256,7 +254,8 @@ TEST_F(ExpertsAhead, RandomTrafficKeepsItsBooks) {
   EXPECT_GT(ahead.wasted, 0u);
   EXPECT_GT(ahead.dropped, 0u);
   EXPECT_EQ(experts_->traffic().payload, reader_.counted.payload_bytes);
-  EXPECT_EQ(experts_->traffic().payload, experts_->misses() * kOne + ahead.wasted_bytes);
+  EXPECT_EQ(experts_->traffic().payload,
+            experts_->misses() * kTinyExpertBytes + ahead.wasted_bytes);
 }
 
 }  // namespace

@@ -13,8 +13,9 @@
 namespace penstock::k3 {
 namespace {
 
-struct Fixture {
-  Fixture(TinyModel& model, size_t slots, size_t ahead_slots = 0, std::string_view policy = "lru")
+struct ExpertsFixture {
+  ExpertsFixture(TinyModel& model, size_t slots, size_t ahead_slots = 0,
+                 std::string_view policy = "lru")
       : slot_bytes(Experts::SlotBytes(
             *model.catalogue, model.shape(),
             [&](const io::Extent& extent) { return model.reader->BufferBytes(extent); },
@@ -49,7 +50,7 @@ void ExpectStored(const TinyModel& tiny, const io::Extent& extent, const uint8_t
 
 TEST(Experts, EveryTensorIsTheStoredOne) {
   TinyModel tiny;
-  Fixture fixture(tiny, 1);
+  ExpertsFixture fixture(tiny, 1);
   for (const size_t expert : {0, 2, 10, 31}) {  // Stored in lexicographic order: 0, 1, 10, 11, ...
     const auto weights = fixture.Get(5, expert);
     ASSERT_TRUE(weights.has_value()) << weights.error().message;
@@ -70,7 +71,7 @@ TEST(Experts, EveryTensorIsTheStoredOne) {
 
 TEST(Experts, TheCacheAnswersAndForgetsTheLeastRecentlyUsed) {
   TinyModel tiny;
-  Fixture fixture(tiny, 2);
+  ExpertsFixture fixture(tiny, 2);
   ASSERT_TRUE(fixture.Get(1, 3).has_value());
   ASSERT_TRUE(fixture.Get(2, 3).has_value());  // The same number in another layer is another one.
   ASSERT_TRUE(fixture.Get(1, 3).has_value());
@@ -84,7 +85,7 @@ TEST(Experts, TheCacheAnswersAndForgetsTheLeastRecentlyUsed) {
 
 TEST(FaultExperts, OneThatCannotBeReadIsAnErrorAndItsSlotIsFreeAgain) {
   TinyModel tiny(16 << 10, "eio@1");
-  Fixture fixture(tiny, 1);
+  ExpertsFixture fixture(tiny, 1);
   int releases = 0;
   fixture.experts.OnRelease([&] { ++releases; });
   const auto failed = fixture.Get(1, 0);

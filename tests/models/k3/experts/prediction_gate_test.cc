@@ -12,12 +12,12 @@ namespace {
 
 constexpr size_t kExperts = 64;
 constexpr size_t kTopK = 8;
-constexpr double kBytes = 1e6;
+constexpr double kExpertBytes = 1e6;
 
 // A device that reads an expert in a millisecond, and a layer that leaves it idle for so long.
 struct Device {
   double idle_seconds = 8e-3;
-  AheadTiming timing{1e-3, 2e6, kBytes};
+  AheadTiming timing{1e-3, 2e6, kExpertBytes};
 };
 
 // One layer, step after step: each list names `right` experts of the choice at its best ranks.
@@ -44,10 +44,10 @@ class OneLayer {
     for (const uint32_t expert : read) {
       const bool useful = std::find(chosen.begin(), chosen.end(), expert) != chosen.end();
       issued += 1;
-      wasted_bytes += useful ? 0 : kBytes;
-      expert_bytes += useful ? 0 : kBytes;
+      wasted_bytes += useful ? 0 : kExpertBytes;
+      expert_bytes += useful ? 0 : kExpertBytes;
     }
-    expert_bytes += kTopK * kBytes;
+    expert_bytes += kTopK * kExpertBytes;
     gate.Score(0, chosen, device_.idle_seconds);
     gate.EndStep();
     return read;
@@ -148,7 +148,8 @@ TEST(PredictionGate, WasteStaysWithinItsShare) {
   for (int step = 0; step < 500; ++step) run.Step(random() % (kTopK + 1), 0);
   EXPECT_GT(run.issued, 0u);
   // What is likely is within the share; the last list may have had no luck at all.
-  EXPECT_LE(run.wasted_bytes, PredictionGate::kMostWaste * run.expert_bytes + kTopK * kBytes);
+  EXPECT_LE(run.wasted_bytes,
+            PredictionGate::kMostWaste * run.expert_bytes + kTopK * kExpertBytes);
   EXPECT_GT(run.wasted_bytes, 0);
 }
 

@@ -17,9 +17,8 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr uint32_t kSteps = 6;
+constexpr uint32_t kPredictedSteps = 6;
 constexpr uint64_t kSlot = 16 << 10;  // More than an expert takes, less than two.
-constexpr uint64_t kOne = 3 * 64 * 96 * 17 / 32;
 
 text::TokenId TokenAt(uint32_t position) { return 301 + 17 * position; }
 
@@ -30,7 +29,7 @@ struct Outcome {
 
 // With a trunk that streams, unless the options say otherwise.
 std::unique_ptr<Engine> Open(PipelineOptions options, const io::IoOptions& io_options = {},
-                             Predictor* predictor = nullptr, size_t context = kSteps) {
+                             Predictor* predictor = nullptr, size_t context = kPredictedSteps) {
   if (options.pin == "auto") options.pin = "0";
   auto engine = Engine::Open(kTiny, context, options, io_options, nullptr, predictor);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
@@ -41,9 +40,9 @@ std::unique_ptr<Engine> Open(PipelineOptions options, const io::IoOptions& io_op
 Outcome RunSteps(Engine& engine, int* failures = nullptr) {
   Outcome outcome;
   text::StateRef state = engine.EmptyState();
-  for (uint32_t position = 0; position < kSteps; ++position) {
+  for (uint32_t position = 0; position < kPredictedSteps; ++position) {
     const text::TokenId id = TokenAt(position);
-    engine.ExpectMore(position + 1 < kSteps);
+    engine.ExpectMore(position + 1 < kPredictedSteps);
     auto step = engine.Step(state, std::span(&id, 1));
     for (int tries = 0; !step && failures != nullptr && tries < 8; ++tries) {
       ++*failures;
@@ -109,9 +108,9 @@ void ExpectAllHome(const Engine& engine) {
 void ExpectBooks(const Engine& engine) {
   const Experts& experts = engine.experts();
   const Ahead ahead = experts.ahead();
-  EXPECT_EQ(experts.hits() + experts.misses(), kSteps * 8 * 4);
-  EXPECT_EQ(experts.traffic().payload, experts.misses() * kOne + ahead.wasted_bytes);
-  EXPECT_EQ(ahead.useful_bytes, ahead.useful * kOne);
+  EXPECT_EQ(experts.hits() + experts.misses(), kPredictedSteps * 8 * 4);
+  EXPECT_EQ(experts.traffic().payload, experts.misses() * kTinyExpertBytes + ahead.wasted_bytes);
+  EXPECT_EQ(ahead.useful_bytes, ahead.useful * kTinyExpertBytes);
   EXPECT_EQ(ahead.issued, ahead.useful + ahead.wasted + ahead.dropped);
 }
 

@@ -18,19 +18,19 @@ Routes Steady(uint64_t steps) {
   return routes;
 }
 
-uint64_t SlotsFor(const std::string& text) {
+uint64_t SlotsWith(const std::string& text) {
   const auto sizes = ParseCacheSizes(text, Steady(1));
   EXPECT_TRUE(sizes.has_value()) << text;
   return sizes && !sizes->empty() ? sizes->front().slots : 0;
 }
 
 TEST(Replay, CacheSizesAreExpertsBytesOrShares) {
-  EXPECT_EQ(SlotsFor("3"), 3u);
-  EXPECT_EQ(SlotsFor("4k"), 4u);  // 4096 bytes.
-  EXPECT_EQ(SlotsFor("0.5"), 4u);
-  EXPECT_EQ(SlotsFor("25%"), 2u);
-  EXPECT_EQ(SlotsFor("0.001"), 1u);
-  EXPECT_EQ(SlotsFor("1000"), 8u) << "there are no more";
+  EXPECT_EQ(SlotsWith("3"), 3u);
+  EXPECT_EQ(SlotsWith("4k"), 4u);  // 4096 bytes.
+  EXPECT_EQ(SlotsWith("0.5"), 4u);
+  EXPECT_EQ(SlotsWith("25%"), 2u);
+  EXPECT_EQ(SlotsWith("0.001"), 1u);
+  EXPECT_EQ(SlotsWith("1000"), 8u) << "there are no more";
   const auto several = ParseCacheSizes("1,50%,2k", Steady(1));
   ASSERT_TRUE(several.has_value());
   EXPECT_EQ(several->size(), 3u);

@@ -8,15 +8,16 @@
 
 #include "models/k3/weights/packed/stripe_reader.h"
 #include "ops/codec/choose.h"
+#include "tests/runtime/serial_step.h"
 
 namespace penstock::k3 {
 namespace {
 
-constexpr uint32_t kChunk = 4096;
+constexpr uint32_t kEncodedChunk = 4096;
 
 // Encodes, checks that it decodes to the same, and answers the codec it was stored with.
 uint8_t RoundTrip(StripeEncoder& encoder, ops::Element element, std::span<const std::byte> raw) {
-  const io::EncodedStripe encoded = encoder.Encode(element, raw, kChunk);
+  const io::EncodedStripe encoded = encoder.Encode(element, raw, kEncodedChunk);
   io::PackManifest manifest;
   manifest.tensors = {{"t", encoded.element, encoded.elements}};
   io::Stripe stripe;
@@ -62,7 +63,7 @@ TEST(StripeEncoder, NoiseIsStoredRawAndWhatCodesIsCoded) {
 TEST(StripeEncoder, EveryBf16PatternAndEveryLengthComesBack) {
   std::vector<uint16_t> patterns(65536);
   for (size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<uint16_t>(i * 40503);
-  std::vector<uint16_t> trained(3 * kChunk);
+  std::vector<uint16_t> trained(3 * kEncodedChunk);
   std::mt19937 random(2);
   for (uint16_t& value : trained) value = static_cast<uint16_t>(0x3c00 + random() % 0x300);
   for (const ops::Codec codec : {ops::Codec::kRaw, ops::Codec::kChain, ops::Codec::kHuffman}) {
@@ -70,10 +71,10 @@ TEST(StripeEncoder, EveryBf16PatternAndEveryLengthComesBack) {
     codecs.fill(codec);
     StripeEncoder encoder(codecs);
     RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(patterns)));
-    for (size_t n = kChunk - 2; n < kChunk + 3; ++n) {
+    for (size_t n = kEncodedChunk - 2; n < kEncodedChunk + 3; ++n) {
       RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(trained).first(n)));
     }
-    for (size_t n = 1; n < 2 * kChunk + 70; n = n < 150 ? n + 1 : n + 97) {
+    for (size_t n = 1; n < 2 * kEncodedChunk + 70; n += (n < 150 ? 1 : 97) * kSerialStep) {
       RoundTrip(encoder, ops::Element::kBf16, std::as_bytes(std::span(trained).first(n)));
     }
     const std::vector<std::byte> fp8 = [] {

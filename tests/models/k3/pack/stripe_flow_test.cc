@@ -12,20 +12,20 @@ namespace penstock::k3 {
 namespace {
 
 constexpr size_t kStripes = 40;
-constexpr size_t kBytes = 5000;
+constexpr size_t kStripeBytes = 5000;
 
-// Stripe i is kBytes bytes of value i; the job notes what it sees.
+// Stripe i is kStripeBytes bytes of value i; the job notes what it sees.
 class CountingJob : public StripeJob {
  public:
   std::vector<io::Extent> Reads(size_t i) const override {
-    return {{0, i * kBytes, kBytes}, {0, (kStripes - 1 - i) * kBytes, 10}};
+    return {{0, i * kStripeBytes, kStripeBytes}, {0, (kStripes - 1 - i) * kStripeBytes, 10}};
   }
   Status Work(size_t i, size_t slot, std::span<const BufferRef> bytes) override {
     const std::lock_guard lock(mutex_);
     EXPECT_TRUE(busy_.insert(slot).second) << "a slot is one stripe's alone";
     EXPECT_EQ(bytes.size(), 2u);
-    EXPECT_EQ(bytes[0].size(), kBytes);
-    EXPECT_EQ(std::to_integer<size_t>(bytes[0].data()[kBytes - 1]), i);
+    EXPECT_EQ(bytes[0].size(), kStripeBytes);
+    EXPECT_EQ(std::to_integer<size_t>(bytes[0].data()[kStripeBytes - 1]), i);
     EXPECT_EQ(std::to_integer<size_t>(bytes[1].data()[0]), kStripes - 1 - i);
     if (i < fails_at) return {};
     return Unsound("stripe " + std::to_string(i));  // And every one behind it.
@@ -45,11 +45,11 @@ class CountingJob : public StripeJob {
   std::set<size_t> busy_;
 };
 
-struct Fixture {
-  explicit Fixture(const std::string& fault = {}) {
+struct StripesFixture {
+  explicit StripesFixture(const std::string& fault = {}) {
     const std::string path = folder.File("stripes");
     std::ofstream file(path, std::ios::binary);
-    for (size_t i = 0; i < kStripes; ++i) file << std::string(kBytes, static_cast<char>(i));
+    for (size_t i = 0; i < kStripes; ++i) file << std::string(kStripeBytes, static_cast<char>(i));
     file.close();
     io::IoOptions options;
     options.fault = fault;
@@ -60,7 +60,7 @@ struct Fixture {
 };
 
 TEST(StripeFlow, EveryStripeIsWorkedOnAndEndedInOrder) {
-  Fixture fixture;
+  StripesFixture fixture;
   for (const size_t slots : {1, 2, 3, 64}) {
     for (const size_t first : {0, 7}) {
       CountingJob job;
@@ -76,7 +76,7 @@ TEST(StripeFlow, EveryStripeIsWorkedOnAndEndedInOrder) {
 }
 
 TEST(StripeFlow, TheFirstErrorEndsItAndNothingBehindIsEnded) {
-  Fixture fixture;
+  StripesFixture fixture;
   CountingJob job;
   job.fails_at = 12;
   const Status ran =
@@ -88,7 +88,7 @@ TEST(StripeFlow, TheFirstErrorEndsItAndNothingBehindIsEnded) {
 }
 
 TEST(FaultStripeFlow, AReadErrorEndsIt) {
-  Fixture fixture("eio@31");
+  StripesFixture fixture("eio@31");
   CountingJob job;
   const Status ran =
       RunStripes(job, 0, kStripes, *fixture.reader, {.threads = 2, .slots = 5, .stop = {}});
@@ -98,7 +98,7 @@ TEST(FaultStripeFlow, AReadErrorEndsIt) {
 }
 
 TEST(StripeFlow, StopsBetweenTwoStripes) {
-  Fixture fixture;
+  StripesFixture fixture;
   CountingJob job;
   const Status ran =
       RunStripes(job, 0, kStripes, *fixture.reader,

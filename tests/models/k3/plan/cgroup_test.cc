@@ -99,13 +99,13 @@ class MemoryGroup {
   bool v1_ = true;
 };
 
-struct Ran {
+struct GroupRun {
   int exit_code = -1;  // Below 0: the signal that ended it.
   std::string out;
 };
 
 // Runs the program in `group`, or outside of any when it is null.
-Ran Spawn(const MemoryGroup* group, std::vector<std::string> arguments) {
+GroupRun SpawnIn(const MemoryGroup* group, std::vector<std::string> arguments) {
   int pipes[2];
   EXPECT_EQ(pipe(pipes), 0);
   std::vector<char*> argv;
@@ -120,7 +120,7 @@ Ran Spawn(const MemoryGroup* group, std::vector<std::string> arguments) {
     _exit(127);
   }
   close(pipes[1]);
-  Ran ran;
+  GroupRun ran;
   char buffer[4096];
   for (ssize_t got = 0; (got = read(pipes[0], buffer, sizeof(buffer))) > 0;) {
     ran.out.append(buffer, static_cast<size_t>(got));
@@ -161,7 +161,7 @@ TEST_F(DiskCgroup, AutoMemoryStaysWithinTheGroupsLimit) {
   const uint64_t limit = bytes_ / 3 / kMiB * kMiB;
   const auto group = MemoryGroup::Make(limit);
   if (!group) GTEST_SKIP() << "this process may not make a memory cgroup";
-  const Ran expected = Spawn(nullptr, Generate({"--memory", "1G"}));
+  const GroupRun expected = SpawnIn(nullptr, Generate({"--memory", "1G"}));
   ASSERT_EQ(expected.exit_code, 0);
   ASSERT_FALSE(expected.out.empty());
 
@@ -172,7 +172,8 @@ TEST_F(DiskCgroup, AutoMemoryStaysWithinTheGroupsLimit) {
     const std::string extent = std::to_string(kMiB + random() % (2 * kMiB) / 4096 * 4096);
     const std::string bs = std::to_string((1 + random() % 256) * 4096);
     group->WaitUntilFree();
-    const Ran ran = Spawn(&*group, Generate({"--memory", "auto", "--extent", extent, "--bs", bs}));
+    const GroupRun ran =
+        SpawnIn(&*group, Generate({"--memory", "auto", "--extent", extent, "--bs", bs}));
     EXPECT_EQ(ran.exit_code, 0) << extent << " " << bs;
     EXPECT_EQ(ran.out, expected.out) << extent << " " << bs;
   }
@@ -185,7 +186,7 @@ TEST_F(DiskCgroup, AutoMemoryStaysWithinTheGroupsLimit) {
 TEST_F(DiskCgroup, ALimitThatIsTooSmallIsRefused) {
   const auto group = MemoryGroup::Make(80 * kMiB);
   if (!group) GTEST_SKIP() << "this process may not make a memory cgroup";
-  const Ran ran = Spawn(&*group, Generate({"--memory", "auto", "--pin", "8"}));
+  const GroupRun ran = SpawnIn(&*group, Generate({"--memory", "auto", "--pin", "8"}));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(group->Kills(), 0u);
 }

@@ -10,8 +10,8 @@
 namespace penstock::k3 {
 namespace {
 
-struct Fixture {
-  Fixture()
+struct PlannerFixture {
+  PlannerFixture()
       : files(*io::FileSet::Open(tiny.catalogue->files(), io::DirectMode::kNever, nullptr)),
         weights(MeasureWeights(*tiny.catalogue, tiny.shape(), *tiny.pass, files)) {
     needs.process_bytes = 20 * kMiB;
@@ -37,7 +37,7 @@ struct Fixture {
 };
 
 TEST(Planner, PartsAddUpToTheTotalWithinTheBudget) {
-  Fixture fixture;
+  PlannerFixture fixture;
   const auto plan = fixture.Plan();
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
   uint64_t sum = 0;
@@ -48,7 +48,7 @@ TEST(Planner, PartsAddUpToTheTotalWithinTheBudget) {
 }
 
 TEST(Planner, TheSmallestBudgetIsExactAndTheOneNamedWorks) {
-  Fixture fixture;
+  PlannerFixture fixture;
   fixture.needs.budget_bytes = 1;
   const auto refused = fixture.Plan();
   ASSERT_FALSE(refused.has_value());
@@ -77,7 +77,7 @@ TEST(Planner, TheSmallestBudgetIsExactAndTheOneNamedWorks) {
 }
 
 TEST(Planner, WithTheBudgetThatOverlapsRingAndExpertsAreAsWanted) {
-  Fixture fixture;
+  PlannerFixture fixture;
   fixture.needs.budget_bytes = fixture.Plan()->overlap_bytes;
   const auto plan = *fixture.Plan();
   EXPECT_EQ(plan.total_bytes(), fixture.needs.budget_bytes);
@@ -88,7 +88,7 @@ TEST(Planner, WithTheBudgetThatOverlapsRingAndExpertsAreAsWanted) {
 }
 
 TEST(Planner, OverridesAreKeptOrRefusedWithBothNumbers) {
-  Fixture fixture;
+  PlannerFixture fixture;
   fixture.options.ring.bytes = 1 * kMiB;
   const auto slot = fixture.Plan()->slot_bytes;
   fixture.options.expert_cache.bytes = 3 * slot + 1;
@@ -107,7 +107,7 @@ TEST(Planner, OverridesAreKeptOrRefusedWithBothNumbers) {
 }
 
 TEST(Planner, PinsAreWholeLayersSpreadEvenly) {
-  Fixture fixture;
+  PlannerFixture fixture;
   fixture.options.pin = "4";
   const auto four = *fixture.Plan();
   EXPECT_EQ(four.pinned_layers, 4u);
@@ -154,7 +154,7 @@ TEST(Planner, ASpreadHoldsAsManyAsItSays) {
 
 // The trunk takes what ring and experts of one layer leave, then the cache takes the rest.
 TEST(Planner, AutoPinsAsManyLayersAsTheBudgetHolds) {
-  Fixture fixture;
+  PlannerFixture fixture;
   const uint64_t overlap = fixture.Plan()->overlap_bytes;
   fixture.options.pin = "auto";
   fixture.needs.budget_bytes = overlap;
@@ -206,7 +206,7 @@ TEST(Planner, TheRingTakesASixteenthOfAnAmpleBudget) {
 }
 
 TEST(Planner, PresetsGiveWayToWhatIsAsked) {
-  Fixture fixture;
+  PlannerFixture fixture;
   OptionSet rows;
   rows.Add("", fixture.options);
   for (const Preset& preset : Presets()) {
@@ -237,7 +237,7 @@ TEST(Planner, PresetsGiveWayToWhatIsAsked) {
 }
 
 TEST(Planner, AnImageOfTheFilesIsCharged) {
-  Fixture fixture;
+  PlannerFixture fixture;
   const uint64_t before = fixture.Plan()->fixed_bytes;
   fixture.needs.image_bytes = 5 * kMiB;
   EXPECT_EQ(fixture.Plan()->fixed_bytes, before + 5 * kMiB);

@@ -12,7 +12,7 @@
 namespace penstock::k3 {
 namespace {
 
-struct Ran {
+struct AttributedRun {
   std::vector<StepStats> steps;
   Figures run;
   std::vector<float> logits;
@@ -28,9 +28,9 @@ constexpr const char* kDelayedRead = "delay=40ms@layer=";
 #endif
 
 // Steps of a sequence or, with `again`, the first one again and again.
-Ran RunSteps(PipelineOptions options, const io::IoOptions& io_options, size_t steps = 6,
-             StepObserver* observer = nullptr, bool again = false) {
-  Ran ran;
+AttributedRun RunSteps(PipelineOptions options, const io::IoOptions& io_options, size_t steps = 6,
+                       StepObserver* observer = nullptr, bool again = false) {
+  AttributedRun ran;
   if (options.pin == "auto") options.pin = "0";  // The trunk streams.
   auto engine = Engine::Open(kTiny, 16, options, io_options, nullptr);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
@@ -51,13 +51,6 @@ Ran RunSteps(PipelineOptions options, const io::IoOptions& io_options, size_t st
   return ran;
 }
 
-io::IoOptions Memory(const std::string& pace = {}) {
-  io::IoOptions options;
-  options.ioengine = "memory";
-  options.pace = pace;
-  return options;
-}
-
 // Whatever the engine, the causes of each step are its wall time.
 TEST(Attribution, CausesSumToTheStep) {
   for (const char* engine : {"memory", "pread"}) {
@@ -75,10 +68,10 @@ TEST(Attribution, CausesSumToTheStep) {
 }
 
 TEST(Attribution, APacedDeviceBoundsTheStep) {
-  io::IoOptions io_options = Memory(kSlowDevice);
+  io::IoOptions io_options = FromMemory(kSlowDevice);
   io_options.bs.bytes = 4096;
   io_options.iodepth = 2;
-  const Ran ran = RunSteps({}, io_options, 4);
+  const AttributedRun ran = RunSteps({}, io_options, 4);
   ASSERT_EQ(ran.steps.size(), 4u);
   const Verdict verdict = Judge(ran.run, "run");
   EXPECT_EQ(verdict.bound, Bound::kDevice) << verdict.sentence;
@@ -96,7 +89,7 @@ TEST(Attribution, WithoutReadsComputingBoundsTheStep) {
   options.expert_cache.bytes = 64 << 20;
   options.isa = "scalar";
   options.threads = 1;
-  const Ran ran = RunSteps(options, Memory(), 8, nullptr, true);
+  const AttributedRun ran = RunSteps(options, FromMemory(), 8, nullptr, true);
   Figures quiet;  // All but the first, which fetches the experts.
   for (const StepStats& step : ran.steps) {
     if (step.expert_misses == 0) quiet.Add(step.figures);
@@ -113,14 +106,14 @@ TEST(Attribution, WithoutReadsComputingBoundsTheStep) {
 // The tag of a read is its layer, which the verdict has to name.
 TEST(FaultAttribution, ADelayedReadIsNamedWithItsLayer) {
   for (const char* layer : {"1", "2"}) {
-    io::IoOptions io_options = Memory();
+    io::IoOptions io_options = FromMemory();
     io_options.fault = std::string(kDelayedRead) + layer;
-    const Ran ran = RunSteps({}, io_options, 2);
+    const AttributedRun ran = RunSteps({}, io_options, 2);
     const Verdict verdict = Judge(ran.run, "run");
     EXPECT_EQ(verdict.bound, Bound::kDeviceDelay) << verdict.sentence;
     EXPECT_NE(verdict.sentence.find(std::string("layer ") + layer), std::string::npos)
         << verdict.sentence;
-    EXPECT_EQ(ran.logits, RunSteps({}, Memory(), 2).logits);
+    EXPECT_EQ(ran.logits, RunSteps({}, FromMemory(), 2).logits);
   }
 }
 
@@ -137,10 +130,10 @@ struct Delay : StepObserver {
 TEST(FaultAttribution, ADelayedNodeIsNamed) {
   // More than everything else takes, also under a sanitizer and beside other tests.
   const std::pair<const char*, int> delays[] = {{"gate", 100}, {"commit", 300}, {"advance", 3}};
-  const Ran plain = RunSteps({}, Memory(), 3);
+  const AttributedRun plain = RunSteps({}, FromMemory(), 3);
   for (const auto& [node, ms] : delays) {
     Delay delay(node, ms);
-    const Ran ran = RunSteps({}, Memory(), 3, &delay);
+    const AttributedRun ran = RunSteps({}, FromMemory(), 3, &delay);
     EXPECT_EQ(ran.logits, plain.logits);
     const Verdict verdict = Judge(ran.run, "run");
     EXPECT_EQ(verdict.bound, Bound::kNode) << verdict.sentence;

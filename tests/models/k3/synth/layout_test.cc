@@ -7,15 +7,10 @@
 
 #include "models/k3/synth/synth.h"
 #include "tests/io/safetensors/shard.h"
+#include "tests/models/k3/synth/shape_of.h"
 
 namespace penstock::k3 {
 namespace {
-
-Shape ShapeOf(const SynthOptions& options) {
-  auto shape = ParseShape(*SynthConfig(options), "c");
-  EXPECT_TRUE(shape);
-  return *shape;
-}
 
 std::vector<std::string> Names(const std::vector<SynthTensor>& tensors) {
   std::vector<std::string> names;

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kTokens = 12;
 
 // Wide enough for the statistics, a residual block of 3 layers for the bounds between them.
-SynthOptions Small(const std::string& out, const std::string& routes) {
+SynthOptions SmallMeasured(const std::string& out, const std::string& routes) {
   SynthOptions o;
   o.out = out;
   o.layers = 7;
@@ -34,7 +34,7 @@ SynthOptions Small(const std::string& out, const std::string& routes) {
 
 RouteRecord Measured(const std::string& routes) {
   const io::ScratchDirectory scratch;
-  const SynthOptions options = Small(scratch.File("s"), routes);
+  const SynthOptions options = SmallMeasured(scratch.File("s"), routes);
   EXPECT_TRUE(Synthesize(options, {}));
   auto record = RecordRoutes(options.out, kTokens, 3, {}, nullptr);
   EXPECT_TRUE(record) << record.error().message;
@@ -80,7 +80,7 @@ TEST(MeasureRoutes, UniformTellsLittle) {
 TEST(MeasureRoutes, StopsWhenToldAndRefusesWhatIsNotThere) {
   const io::ScratchDirectory scratch;
   EXPECT_FALSE(RecordRoutes(scratch.File("nothing"), 1, 1, {}, nullptr));
-  const SynthOptions options = Small(scratch.File("s"), "plain");
+  const SynthOptions options = SmallMeasured(scratch.File("s"), "plain");
   ASSERT_TRUE(Synthesize(options, {}));
   const auto stopped = RecordRoutes(
       options.out, kTokens, 1, [](uint64_t done) { return done < 2; }, nullptr);

@@ -5,15 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "models/k3/synth/preset.h"
+#include "tests/models/k3/synth/shape_of.h"
 
 namespace penstock::k3 {
 namespace {
-
-Shape ShapeOf(const SynthOptions& options) {
-  auto shape = ParseShape(*SynthConfig(options), "c");
-  EXPECT_TRUE(shape);
-  return *shape;
-}
 
 TEST(TopOverlap, IsChanceWithoutCorrelationAndAllWithIt) {
   for (const double fraction : {0.5, 1.0 / 3, 0.1, 1.0 / 56}) {

@@ -13,14 +13,6 @@
 namespace penstock::k3 {
 namespace {
 
-uint64_t LargestExtent(const TinyModel& tiny) {
-  uint64_t most = 0;
-  for (const PassExtent& extent : tiny.pass->extents()) {
-    most = std::max<uint64_t>(most, tiny.reader->BufferBytes(extent.extent));
-  }
-  return most;
-}
-
 std::vector<char> StoredBytes(const TinyModel& tiny, const io::Extent& extent) {
   std::ifstream file(tiny.catalogue->FileName(extent.file), std::ios::binary);
   std::vector<char> bytes(extent.bytes);
@@ -30,8 +22,8 @@ std::vector<char> StoredBytes(const TinyModel& tiny, const io::Extent& extent) {
 }
 
 // A stream over a ring of its own; Pull admits and reads what fits, one extent at a time.
-struct Fixture {
-  Fixture(TinyModel& model, size_t ring_bytes, uint64_t depth)
+struct StreamFixture {
+  StreamFixture(TinyModel& model, size_t ring_bytes, uint64_t depth)
       : memory(*HugeRegion::Map(ring_bytes)),
         ring(memory.data(), ring_bytes, 4096),
         stream(*model.pass, model.shape().layers, *model.reader, ring, depth) {}
@@ -55,7 +47,7 @@ struct Fixture {
 
 TEST(WeightStream, ARingOfOneLargestExtentBringsEveryExtentInOrder) {
   TinyModel tiny;
-  Fixture fixture(tiny, LargestExtent(tiny), 0);
+  StreamFixture fixture(tiny, tiny.LargestExtent(), 0);
   fixture.stream.Allow(1);  // Two passes.
   const auto extents = static_cast<uint32_t>(tiny.pass->extents().size());
   uint32_t next = 0;
@@ -81,7 +73,7 @@ TEST(WeightStream, ARingOfOneLargestExtentBringsEveryExtentInOrder) {
 
 TEST(WeightStream, CountsTheTrafficOfAStepByItsExtents) {
   TinyModel tiny;
-  Fixture fixture(tiny, 64 << 20, 0);
+  StreamFixture fixture(tiny, 64 << 20, 0);
   fixture.Admit();
   uint64_t trunk = 0;
   uint64_t head = 0;
@@ -99,7 +91,7 @@ TEST(WeightStream, CountsTheTrafficOfAStepByItsExtents) {
 
 TEST(WeightStream, NeverHoldsTwoPasses) {
   TinyModel tiny;
-  Fixture fixture(tiny, 64 << 20, 0);  // Room for several.
+  StreamFixture fixture(tiny, 64 << 20, 0);  // Room for several.
   fixture.stream.Allow(5);
   EXPECT_EQ(fixture.Admit().size(), tiny.pass->extents().size());
   ASSERT_TRUE(fixture.Read(0).has_value());
@@ -109,7 +101,7 @@ TEST(WeightStream, NeverHoldsTwoPasses) {
 TEST(WeightStream, DepthBoundsTheLayersAhead) {
   TinyModel tiny;
   for (const uint64_t depth : {1, 2, 4}) {
-    Fixture fixture(tiny, 64 << 20, depth);
+    StreamFixture fixture(tiny, 64 << 20, depth);
     fixture.stream.Allow(1);
     EXPECT_EQ(fixture.Admit().size(), tiny.pass->FirstExtentOf(depth));
     fixture.stream.Reach(0, 1);
@@ -132,7 +124,7 @@ TEST(WeightStream, PinnedExtentsAreHeldAndNeverAdmitted) {
     return std::find(pins.begin(), pins.end(), i) != pins.end();
   };
   HugeRegion pinned = *HugeRegion::Map(8 << 20);  // The whole checkpoint would fit.
-  Fixture fixture(tiny, 64 << 20, 0);
+  StreamFixture fixture(tiny, 64 << 20, 0);
   ASSERT_TRUE(fixture.stream.Pin(pins, pinned.data()).has_value());
   const auto admitted = fixture.Admit();
   std::vector<uint32_t> streamed;
@@ -158,7 +150,7 @@ TEST(WeightStream, TheNextStepBeginsWithTheFirstExtentThatStreams) {
     if (i != 5 && i != 9) pins.push_back(i);
   }
   HugeRegion pinned = *HugeRegion::Map(8 << 20);
-  Fixture fixture(tiny, 64 << 20, 0);
+  StreamFixture fixture(tiny, 64 << 20, 0);
   ASSERT_TRUE(fixture.stream.Pin(pins, pinned.data()).has_value());
   EXPECT_EQ(fixture.stream.NextStreamed(0), 5u);
   EXPECT_EQ(fixture.stream.NextStreamed(6), 9u);
@@ -175,7 +167,7 @@ TEST(WeightStream, TheNextStepBeginsWithTheFirstExtentThatStreams) {
 
 TEST(FaultWeightStream, AFailedReadIsAnErrorAndRestartBeginsAgain) {
   TinyModel tiny(16 << 10, "eio@3");
-  Fixture fixture(tiny, 64 << 20, 0);
+  StreamFixture fixture(tiny, 64 << 20, 0);
   fixture.Admit();
   int failed = 0;
   for (uint32_t extent = 0; extent < 5; ++extent) failed += fixture.Read(extent) ? 0 : 1;

@@ -9,7 +9,7 @@
 namespace penstock::ops::chain {
 namespace {
 
-constexpr uint64_t kSeed = 7;
+constexpr uint64_t kHostileSeed = 7;
 
 // Both answers of all decoders.
 void ExpectAgree(const Bytes& coded, size_t n) {
@@ -26,7 +26,7 @@ void ExpectAgree(const Bytes& coded, size_t n) {
 }
 
 Bytes Coded(Draw draw, size_t n) {
-  const Bytes symbols = DrawSymbols(draw, n, kSeed);
+  const Bytes symbols = DrawSymbols(draw, n, kHostileSeed);
   Bytes coded(MostBytes(n));
   coded.resize(Encode(symbols.data(), n, coded.data()));
   return coded;
@@ -66,9 +66,9 @@ TEST(ChainHostile, WrongLength) {
 }
 
 TEST(ChainHostile, RandomBytes) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kHostileSeed);
   for (int round = 0; round < 1500; ++round) {
-    SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", round " << round);
+    SCOPED_TRACE(testing::Message() << "seed " << kHostileSeed << ", round " << round);
     Bytes coded = DrawBytes(random() % 600, random());
     if (coded.size() > 1 && round % 8 != 0) {
       coded[0] = static_cast<uint8_t>(1 + random() % 3);

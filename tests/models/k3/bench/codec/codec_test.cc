@@ -13,7 +13,7 @@
 namespace penstock::k3 {
 namespace {
 
-CodecBenchOptions Small() {
+CodecBenchOptions SmallCodecBench() {
   CodecBenchOptions options;
   options.bytes.bytes = 300'000;
   options.repetitions = 2;
@@ -53,7 +53,7 @@ std::set<std::string> AllNames() {
 }
 
 TEST(CodecBench, HasTheDocumentedRowsForBothKindsOfWeights) {
-  CodecBenchOptions options = Small();
+  CodecBenchOptions options = SmallCodecBench();
   options.model = kTiny;
   const auto rows = Bench(options);
   ASSERT_TRUE(rows) << rows.error().message;
@@ -78,7 +78,7 @@ TEST(CodecBench, HasTheDocumentedRowsForBothKindsOfWeights) {
 }
 
 TEST(CodecBench, SlowRowsDoAnEighthAndAreScaled) {
-  CodecBenchOptions options = Small();
+  CodecBenchOptions options = SmallCodecBench();
   options.bytes.bytes = 1'000'000;
   options.codec = "huffman";
   const auto rows = Bench(options);
@@ -98,7 +98,7 @@ TEST(CodecBench, SlowRowsDoAnEighthAndAreScaled) {
 
 TEST(CodecBench, ThreadsAreMeasuredBesideOne) {
   if (AllowedCpus()->size() < 2) GTEST_SKIP() << "one CPU";
-  CodecBenchOptions options = Small();
+  CodecBenchOptions options = SmallCodecBench();
   options.threads = 2;
   options.codec = "chain,raw";
   const auto rows = Bench(options);
@@ -123,7 +123,7 @@ TEST(CodecBench, ThreadsAreMeasuredBesideOne) {
 TEST(CodecBench, RefusesWhatCannotWork) {
   const unsigned last = AllowedCpus()->cpus.back();
   const auto refused = [](auto change) {
-    CodecBenchOptions options = Small();
+    CodecBenchOptions options = SmallCodecBench();
     change(options);
     const auto rows = Bench(options);
     return !rows && rows.error().code == ErrorCode::kRefused;
@@ -140,18 +140,19 @@ TEST(CodecBench, RefusesWhatCannotWork) {
 
 TEST(CodecBench, StopsInEachStage) {
   std::set<std::string> stages;
-  const auto seen = Bench(Small(), {.notice = {}, .progress = [&](const BenchProgress& progress) {
-                                      stages.emplace(progress.stage);
-                                      EXPECT_LE(progress.done, progress.total);
-                                      return true;
-                                    }});
+  const auto seen =
+      Bench(SmallCodecBench(), {.notice = {}, .progress = [&](const BenchProgress& progress) {
+                                  stages.emplace(progress.stage);
+                                  EXPECT_LE(progress.done, progress.total);
+                                  return true;
+                                }});
   ASSERT_TRUE(seen);
   EXPECT_EQ(stages.size(), 5u);
   for (const std::string& stage : stages) {
     const auto stopped =
-        Bench(Small(), {.notice = {}, .progress = [&](const BenchProgress& progress) {
-                          return progress.stage != stage;
-                        }});
+        Bench(SmallCodecBench(), {.notice = {}, .progress = [&](const BenchProgress& progress) {
+                                    return progress.stage != stage;
+                                  }});
     ASSERT_FALSE(stopped) << stage;
     EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled) << stage;
   }

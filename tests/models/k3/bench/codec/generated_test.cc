@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/k3/bench/codec/go_on.h"
+
 namespace penstock::k3 {
 namespace {
-
-const auto kGoOn = [](uint64_t) { return true; };
 
 // Bits of entropy of the eight bits of each weight from bit `shift` on.
 double Entropy(std::span<const uint16_t> weights, int shift) {

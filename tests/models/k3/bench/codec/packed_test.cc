@@ -10,7 +10,7 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kChunk = 1000;
+constexpr size_t kPackedChunk = 1000;
 
 // Two stripes, of 2.5 and of 1.001 chunks.
 Weights TwoStripes() {
@@ -24,7 +24,7 @@ TEST(Packed, ChunksTileTheStripesAndLieAtLines) {
   const Weights weights = TwoStripes();
   const auto coder = MakeCoder(ops::Codec::kRaw);
   Packed packed;
-  ASSERT_TRUE(Pack(weights, 2, kChunk, *coder, packed));
+  ASSERT_TRUE(Pack(weights, 2, kPackedChunk, *coder, packed));
   ASSERT_EQ(packed.chunks.size(), 5u);
   EXPECT_EQ(packed.codes.size(), 2u);
   const size_t sizes[] = {2000, 2000, 1000, 2000, 2};
@@ -55,13 +55,13 @@ TEST(Packed, PacksAPartAndAgainInTheSameMemory) {
   const Weights weights = TwoStripes();
   const auto coder = MakeZstdCoder();
   Packed packed;
-  ASSERT_TRUE(Pack(weights, 1, kChunk, *coder, packed));
+  ASSERT_TRUE(Pack(weights, 1, kPackedChunk, *coder, packed));
   const std::byte* const memory = packed.memory.data();
   const size_t stored = packed.stored_bytes;
   const uint64_t sum = packed.chunks[2].sum;
   EXPECT_EQ(packed.weight_bytes, 5000u);
   EXPECT_LT(packed.ratio(), 1);
-  ASSERT_TRUE(Pack(weights, 1, kChunk, *coder, packed));
+  ASSERT_TRUE(Pack(weights, 1, kPackedChunk, *coder, packed));
   EXPECT_EQ(packed.memory.data(), memory);
   EXPECT_EQ(packed.stored_bytes, stored);
   ASSERT_EQ(packed.chunks.size(), 3u);
@@ -72,7 +72,7 @@ TEST(Packed, EachStripeHasItsCodeWhichCounts) {
   const Weights weights = TwoStripes();
   const auto coder = MakeCoder(ops::Codec::kHuffman);
   Packed packed;
-  ASSERT_TRUE(Pack(weights, 2, kChunk, *coder, packed));
+  ASSERT_TRUE(Pack(weights, 2, kPackedChunk, *coder, packed));
   ASSERT_EQ(packed.codes.size(), 2u);
   size_t bytes = packed.codes[0].size() + packed.codes[1].size();
   EXPECT_GT(bytes, 0u);

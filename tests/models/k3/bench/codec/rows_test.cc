@@ -51,7 +51,7 @@ TEST(CodecRows, JsonHasEveryKeyInEveryRow) {
 }
 
 TEST(CodecRows, TheTableHasALineForEachRowBelowItsHead) {
-  const std::string table = CodecTable(Rows());
+  const std::string table = CodecRowsTable(Rows());
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2 + 2);
   EXPECT_NE(table.find("\nchain+sum "), std::string::npos);
   EXPECT_NE(table.find("0.800"), std::string::npos);  // 10 / 12.5

@@ -5,12 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "runtime/small_file.h"
+#include "tests/models/k3/bench/codec/go_on.h"
 #include "tests/models/k3/tiny_model.h"
 
 namespace penstock::k3 {
 namespace {
-
-const auto kGoOn = [](uint64_t) { return true; };
 
 TEST(Trunk, HoldsTheMatricesInOrderOfUseAgainAndAgain) {
   const TinyModel tiny;

@@ -52,7 +52,7 @@ class UnpackingTest : public ::testing::Test {
   Weights weights_;
   Packed packed_;
   std::vector<std::byte> out_, tiles_;
-  Unpack unpack_;
+  UnpackWork unpack_;
 };
 
 TEST_F(UnpackingTest, EveryChunkArrivesHoweverItIsShared) {

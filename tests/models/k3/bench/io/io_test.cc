@@ -9,7 +9,7 @@
 namespace penstock::k3 {
 namespace {
 
-IoBenchOptions Small(const std::string& model) {
+IoBenchOptions SmallIoBench(const std::string& model) {
   IoBenchOptions options;
   options.model = model;
   options.ioengine = "pread";
@@ -24,11 +24,12 @@ IoBenchOptions Small(const std::string& model) {
 TEST(BenchIo, ReadsTheFileWithEveryEngineInTurns) {
   const io::RandomFile file((16 << 20) + 5, 1);
   size_t calls = 0;
-  const auto report = BenchIo(Small(file.path()), {.notice = {}, .progress = [&](const auto& at) {
-                                                     EXPECT_EQ(at.total, 3u);
-                                                     ++calls;
-                                                     return true;
-                                                   }});
+  const auto report =
+      BenchIo(SmallIoBench(file.path()), {.notice = {}, .progress = [&](const auto& at) {
+                                            EXPECT_EQ(at.total, 3u);
+                                            ++calls;
+                                            return true;
+                                          }});
   ASSERT_TRUE(report);
   EXPECT_EQ(calls, 3u);
   EXPECT_EQ(report->run_bytes % (8 << 20), 0u);
@@ -46,7 +47,7 @@ TEST(BenchIo, ReadsTheFileWithEveryEngineInTurns) {
 
 TEST(DiskBenchIo, ComparesWithFioWhereItIsInstalled) {
   const io::RandomFile file(8 << 20, 1);
-  IoBenchOptions options = Small(file.path());
+  IoBenchOptions options = SmallIoBench(file.path());
   options.repetitions = 1;
   options.fio = "1";
   const auto report = BenchIo(options, {});
@@ -63,7 +64,7 @@ TEST(DiskBenchIo, ComparesWithFioWhereItIsInstalled) {
 }
 
 TEST(BenchIo, MeasuresDemandedReadsWithoutAFile) {
-  IoBenchOptions options = Small("");
+  IoBenchOptions options = SmallIoBench("");
   options.demands = 3;
   const auto report = BenchIo(options, {});
   ASSERT_TRUE(report);
@@ -74,18 +75,18 @@ TEST(BenchIo, MeasuresDemandedReadsWithoutAFile) {
 
 TEST(BenchIo, RefusesWhatItCannotMeasure) {
   const io::RandomFile small(4096, 1);
-  EXPECT_FALSE(BenchIo(Small(""), {}));
-  EXPECT_FALSE(BenchIo(Small(small.path()), {}));
-  EXPECT_FALSE(BenchIo(Small("/nowhere"), {}));
+  EXPECT_FALSE(BenchIo(SmallIoBench(""), {}));
+  EXPECT_FALSE(BenchIo(SmallIoBench(small.path()), {}));
+  EXPECT_FALSE(BenchIo(SmallIoBench("/nowhere"), {}));
   const io::RandomFile file(8 << 20, 1);
-  IoBenchOptions options = Small(file.path());
+  IoBenchOptions options = SmallIoBench(file.path());
   options.ioengine = "pread,memory";
   EXPECT_FALSE(BenchIo(options, {}));
-  options = Small(file.path());
+  options = SmallIoBench(file.path());
   options.bs.bytes = 5000;
   EXPECT_FALSE(BenchIo(options, {}));
-  const auto stopped =
-      BenchIo(Small(file.path()), {.notice = {}, .progress = [](const auto&) { return false; }});
+  const auto stopped = BenchIo(SmallIoBench(file.path()),
+                               {.notice = {}, .progress = [](const auto&) { return false; }});
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
 }

@@ -11,14 +11,6 @@
 namespace penstock::k3 {
 namespace {
 
-uint64_t LargestExtent(const TinyModel& model) {
-  uint64_t most = 0;
-  for (const PassExtent& extent : model.pass->extents()) {
-    most = std::max<uint64_t>(most, model.reader->BufferBytes(extent.extent));
-  }
-  return most;
-}
-
 // Payload that a new reader has brought when so many steps were replayed.
 uint64_t BytesOf(size_t steps, const ReplayPlan& plan, uint64_t* step_bytes = nullptr) {
   TinyModel model;
@@ -37,7 +29,7 @@ TEST(PlanReplay, EveryStepReadsThePassAndTheExpertsOfEachLayer) {
   for (const PassExtent& extent : model.pass->extents()) trunk += extent.extent.bytes;
   uint64_t expert = 0;
   for (const io::Extent& read : ReadsOf(model.catalogue->expert(1, 0))) expert += read.bytes;
-  for (const uint64_t ring : {LargestExtent(model), uint64_t{1} << 20, uint64_t{64} << 20}) {
+  for (const uint64_t ring : {model.LargestExtent(), uint64_t{1} << 20, uint64_t{64} << 20}) {
     for (const uint64_t experts : {0, 1, 3}) {
       const ReplayPlan plan{.pinned = {}, .ring_bytes = ring, .experts_per_layer = experts};
       uint64_t step = 0;

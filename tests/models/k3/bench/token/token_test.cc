@@ -7,7 +7,7 @@
 namespace penstock::k3 {
 namespace {
 
-TokenBenchOptions Small() {
+TokenBenchOptions SmallTokenBench() {
   TokenBenchOptions options;
   options.model = kTiny;
   options.repetitions = 2;
@@ -15,23 +15,16 @@ TokenBenchOptions Small() {
   return options;
 }
 
-io::IoOptions Memory(const std::string& pace = {}) {
-  io::IoOptions options;
-  options.ioengine = "memory";
-  options.pace = pace;
-  return options;
-}
-
-PipelineOptions Streaming() {
+PipelineOptions SmallExpertCache() {
   PipelineOptions options;
   options.expert_cache.bytes = 256 << 10;
   return options;
 }
 
 TEST(TokenBench, BalancedArmsArePacedToAMultipleOfTheArithmetic) {
-  TokenBenchOptions options = Small();
+  TokenBenchOptions options = SmallTokenBench();
   options.balance = "1,4";
-  const auto result = BenchToken(options, Streaming(), Memory(), {});
+  const auto result = BenchToken(options, SmallExpertCache(), FromMemory(), {});
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->rows.size(), 3u);
   EXPECT_EQ(result->rows[0].arm, "compute");
@@ -56,7 +49,7 @@ TEST(TokenBench, BalancedArmsArePacedToAMultipleOfTheArithmetic) {
 TEST(TokenBench, AGivenPaceIsComparedWithTheReplayOfTheSameBytes) {
   PipelineOptions all_misses;  // One expert fits: every use is a read.
   all_misses.expert_cache.bytes = 32 << 10;
-  const auto result = BenchToken(Small(), all_misses, Memory("400M"), {});
+  const auto result = BenchToken(SmallTokenBench(), all_misses, FromMemory("400M"), {});
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->rows.size(), 3u);
   const TokenRow& step = result->rows[1];
@@ -71,24 +64,24 @@ TEST(TokenBench, AGivenPaceIsComparedWithTheReplayOfTheSameBytes) {
 }
 
 TEST(TokenBench, RefusesWhatCannotBeMeasured) {
-  TokenBenchOptions options = Small();
+  TokenBenchOptions options = SmallTokenBench();
   for (const char* balance : {"", "1,", "x", "0", "1e9", "1;2", "nan"}) {
     options.balance = balance;
-    const auto result = BenchToken(options, {}, Memory(), {});
+    const auto result = BenchToken(options, {}, FromMemory(), {});
     ASSERT_FALSE(result) << balance;
     EXPECT_EQ(ExitCode(result.error()), 2);
   }
-  options = Small();
+  options = SmallTokenBench();
   options.model.clear();
-  EXPECT_FALSE(BenchToken(options, {}, Memory(), {}));
+  EXPECT_FALSE(BenchToken(options, {}, FromMemory(), {}));
 }
 
 TEST(TokenBench, ModesOfPredictionAreComparedWithTheFirst) {
-  TokenBenchOptions options = Small();
+  TokenBenchOptions options = SmallTokenBench();
   options.predicting = "off,previous";
   PipelineOptions pipeline;
   pipeline.expert_cache.bytes = 512 << 10;
-  const auto result = BenchToken(options, pipeline, Memory("200M"), {});
+  const auto result = BenchToken(options, pipeline, FromMemory("200M"), {});
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->rows.size(), 2u);
   EXPECT_EQ(result->rows[0].arm, "predict off");
@@ -98,20 +91,20 @@ TEST(TokenBench, ModesOfPredictionAreComparedWithTheFirst) {
   EXPECT_GE(*result->rows[1].bytes_x_first, 0.5);
   for (const char* modes : {"off,", "on", ","}) {
     options.predicting = modes;
-    EXPECT_FALSE(BenchToken(options, pipeline, Memory("200M"), {})) << modes;
+    EXPECT_FALSE(BenchToken(options, pipeline, FromMemory("200M"), {})) << modes;
   }
 }
 
 TEST(FaultTokenBench, AFailingReadIsTheResult) {
-  io::IoOptions io = Memory();
+  io::IoOptions io = FromMemory();
   io.fault = "eio@layer=5";
-  const auto result = BenchToken(Small(), Streaming(), io, {});
+  const auto result = BenchToken(SmallTokenBench(), SmallExpertCache(), io, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(ExitCode(result.error()), 1);
 }
 
 TEST(TokenBench, JsonHasEveryRow) {
-  const auto result = BenchToken(Small(), Streaming(), Memory("2G"), {});
+  const auto result = BenchToken(SmallTokenBench(), SmallExpertCache(), FromMemory("2G"), {});
   ASSERT_TRUE(result);
   const Json json = TokenJson(*result);
   EXPECT_EQ(json["schema"], "penstock.bench.token.v1");

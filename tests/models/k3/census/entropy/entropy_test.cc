@@ -17,15 +17,8 @@ namespace {
 
 using io::ScratchDirectory;
 
-io::IoOptions Options() {
-  io::IoOptions options;
-  options.ioengine = "pread";
-  options.direct = "0";
-  return options;
-}
-
 Result<EntropyCensus> Take(const std::string& directory, EntropyRequest request = {}) {
-  return TakeEntropyCensus(directory, request, Options(), nullptr);
+  return TakeEntropyCensus(directory, request, BufferedPread(), nullptr);
 }
 
 std::string BytesOf(const io::Checkpoint& checkpoint, const io::TensorInfo& info) {
@@ -347,7 +340,7 @@ TEST(FaultEntropyCensus, NamesTheTensorOfAFailedRead) {
   const ScratchDirectory scratch;
   scratch.Write("a.safetensors", ShardOf({{"a", "BF16", "1000", Halves(1000)},
                                           {"b", "BF16", "1000", Halves(1000)}}));
-  io::IoOptions options = Options();
+  io::IoOptions options = BufferedPread();
   options.fault = "eio@2";
   const auto census = TakeEntropyCensus(scratch.path(), {}, options, nullptr);
   ASSERT_FALSE(census);

@@ -8,15 +8,8 @@
 namespace penstock::k3 {
 namespace {
 
-io::IoOptions Options() {
-  io::IoOptions options;
-  options.ioengine = "pread";
-  options.direct = "0";
-  return options;
-}
-
 TEST(EntropyPage, ShowsTheEmbeddedCheckpoint) {
-  const auto census = TakeEntropyCensus(kTiny, {}, Options(), nullptr);
+  const auto census = TakeEntropyCensus(kTiny, {}, BufferedPread(), nullptr);
   ASSERT_TRUE(census);
   const std::string html = EntropyPage(*census);
   ExpectWellFormed(html);
@@ -39,7 +32,7 @@ TEST(EntropyPage, EscapesNames) {
                 ShardOf({{"<script>&.0.w", "F8_E4M3", "4", "abcd"}, {"e", "BF16", "0", ""}}));
   EntropyRequest request;
   request.tensors = true;
-  const auto census = TakeEntropyCensus(scratch.path(), request, Options(), nullptr);
+  const auto census = TakeEntropyCensus(scratch.path(), request, BufferedPread(), nullptr);
   ASSERT_TRUE(census) << census.error().message;
   const std::string html = EntropyPage(*census);
   ExpectWellFormed(html);

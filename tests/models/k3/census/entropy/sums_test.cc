@@ -7,7 +7,7 @@
 namespace penstock::k3 {
 namespace {
 
-EntropyFigures Figures(uint64_t elements, double bits, double alpha) {
+EntropyFigures FiguresOf(uint64_t elements, double bits, double alpha) {
   EntropyFigures f;
   f.form = EntropyForm::kBf16;
   f.tensors = f.sampled_tensors = 1;
@@ -26,7 +26,7 @@ EntropyFigures Figures(uint64_t elements, double bits, double alpha) {
 
 TEST(FiguresSum, OneTensorStaysAsItIs) {
   FiguresSum sum;
-  sum.Add(Figures(1000, 2, 1.5), 1);
+  sum.Add(FiguresOf(1000, 2, 1.5), 1);
   const EntropyFigures f = sum.Figures();
   EXPECT_EQ(f.form, EntropyForm::kBf16);
   EXPECT_NEAR(*f.exponent_bits, 2, 1e-12);
@@ -42,8 +42,8 @@ TEST(FiguresSum, OneTensorStaysAsItIs) {
 // Weights 1000 * 1 and 500 * 4: a third and two thirds.
 TEST(FiguresSum, MeansGoByWhatATensorStandsFor) {
   FiguresSum sum;
-  sum.Add(Figures(1000, 2, 1), 1);
-  sum.Add(Figures(500, 5, 2), 4);
+  sum.Add(FiguresOf(1000, 2, 1), 1);
+  sum.Add(FiguresOf(500, 5, 2), 4);
   EntropyFigures left_out;
   left_out.form = EntropyForm::kBf16;
   left_out.tensors = 1;
@@ -68,9 +68,9 @@ TEST(FiguresSum, MeansGoByWhatATensorStandsFor) {
 
 TEST(FiguresSum, WhatHasNoValueTakesNoPart) {
   FiguresSum sum;
-  EntropyFigures without = Figures(1'000'000, 7, 1);
+  EntropyFigures without = FiguresOf(1'000'000, 7, 1);
   without.tail.reset();
-  sum.Add(Figures(10, 2, 1.5), 1);
+  sum.Add(FiguresOf(10, 2, 1.5), 1);
   sum.Add(without, 1);
   EXPECT_NEAR(sum.Figures().tail->alpha, 1.5, 1e-12);
   EXPECT_FALSE(FiguresSum().Figures().exponent_bits);
@@ -78,7 +78,7 @@ TEST(FiguresSum, WhatHasNoValueTakesNoPart) {
 }
 
 TEST(EntropyFigures, WidthsAndRatio) {
-  EntropyFigures f = Figures(1000, 2.5, 1);
+  EntropyFigures f = FiguresOf(1000, 2.5, 1);
   EXPECT_NEAR(*f.measured_width(), 10.5, 1e-12);
   EXPECT_NEAR(*f.bound_width(), 2 + 8, 1e-12);
   f.tail->alpha = 7;

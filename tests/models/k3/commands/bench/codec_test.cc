@@ -10,7 +10,7 @@
 namespace penstock::k3 {
 namespace {
 
-std::vector<std::string> Small(const std::vector<std::string>& more) {
+std::vector<std::string> SmallCodecArguments(const std::vector<std::string>& more) {
   std::vector<std::string> out = {"bench",   "codec", "--bytes",       "256k",
                                   "--chunk", "4096",  "--repetitions", "3"};
   out.insert(out.end(), more.begin(), more.end());
@@ -18,7 +18,7 @@ std::vector<std::string> Small(const std::vector<std::string>& more) {
 }
 
 TEST(BenchCodecCommand, JsonHasTheRowsThatResultsAreReadFrom) {
-  const ProcessResult result = RunPenstock(Small({"--json", "-m", kTiny}));
+  const ProcessResult result = RunPenstock(SmallCodecArguments({"--json", "-m", kTiny}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.err.find("syn: measuring"), std::string::npos);
   const Json rows = Json::parse(result.out);
@@ -42,7 +42,7 @@ TEST(BenchCodecCommand, JsonHasTheRowsThatResultsAreReadFrom) {
 }
 
 TEST(BenchCodecCommand, TheTableIsThereWithoutJson) {
-  const ProcessResult result = RunPenstock(Small({"--codec", "zstd"}));
+  const ProcessResult result = RunPenstock(SmallCodecArguments({"--codec", "zstd"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("\nzstd-1 "), std::string::npos);
   EXPECT_EQ(result.out.find("chain"), std::string::npos);
@@ -59,7 +59,7 @@ TEST(BenchCodecCommand, UsageErrorsExitWithTwo) {
                                                 {"-m", "/absent"},
                                                 {"extra"},
                                                 {"--frob"}}) {
-    const ProcessResult result = RunPenstock(Small(wrong));
+    const ProcessResult result = RunPenstock(SmallCodecArguments(wrong));
     EXPECT_EQ(result.exit_code, 2) << wrong[0] << ": " << result.err;
     EXPECT_TRUE(result.out.empty());
     EXPECT_FALSE(result.err.empty());

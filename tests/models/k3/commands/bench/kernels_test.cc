@@ -7,14 +7,15 @@
 namespace penstock::k3 {
 namespace {
 
-std::vector<std::string> Small(const std::vector<std::string>& more) {
+std::vector<std::string> SmallKernelsArguments(const std::vector<std::string>& more) {
   std::vector<std::string> out = {"bench", "kernels", "--bytes", "256k", "--repetitions", "2"};
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }
 
 TEST(BenchKernelsCommand, JsonHasTheSchemaAndItsRows) {
-  const ProcessResult result = RunPenstock(Small({"--json", "--kernel", "kda", "--threads", "1"}));
+  const ProcessResult result =
+      RunPenstock(SmallKernelsArguments({"--json", "--kernel", "kda", "--threads", "1"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.err.find("kernels: measuring"), std::string::npos);
   const Json json = Json::parse(result.out);
@@ -28,7 +29,8 @@ TEST(BenchKernelsCommand, JsonHasTheSchemaAndItsRows) {
 }
 
 TEST(BenchKernelsCommand, TheTableIsThereWithoutJson) {
-  const ProcessResult result = RunPenstock(Small({"--kernel", "mxfp4", "--isa", "scalar"}));
+  const ProcessResult result =
+      RunPenstock(SmallKernelsArguments({"--kernel", "mxfp4", "--isa", "scalar"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("\nmxfp4-plain "), std::string::npos);
   EXPECT_EQ(result.out.find("kda"), std::string::npos);
@@ -42,7 +44,7 @@ TEST(BenchKernelsCommand, UsageErrorsExitWithTwo) {
                                                 {"--kernel", "gemm"},
                                                 {"--isa", "neon"},
                                                 {"extra"}}) {
-    EXPECT_EQ(RunPenstock(Small(wrong)).exit_code, 2) << wrong[0];
+    EXPECT_EQ(RunPenstock(SmallKernelsArguments(wrong)).exit_code, 2) << wrong[0];
   }
 }
 

@@ -10,7 +10,7 @@
 namespace penstock::k3 {
 namespace {
 
-std::vector<std::string> Small(const std::string& out) {
+std::vector<std::string> SmallSynthArguments(const std::string& out) {
   return {"synth", "-o",        out, "--layers", "4", "--hidden", "64", "--vocab",
           "128",   "--experts", "6", "--top-k",  "3", "--latent", "32", "--expert-width",
           "32",    "--seed",    "5"};
@@ -19,7 +19,7 @@ std::vector<std::string> Small(const std::string& out) {
 TEST(SynthCommand, WritesACheckpointThatRuns) {
   const TemporaryFolder folder;
   const std::string out = folder.File("small");
-  const ProcessResult written = RunPenstock(Small(out));
+  const ProcessResult written = RunPenstock(SmallSynthArguments(out));
   ASSERT_EQ(written.exit_code, 0) << written.err;
   EXPECT_TRUE(written.out.empty());
   // Without tokenizer files the output is ids.
@@ -39,7 +39,7 @@ TEST(SynthCommand, WritesACheckpointThatRuns) {
 // A flag beats the preset on either side of it, and the file of --config does.
 TEST(SynthCommand, APresetGivesDefaultsAlone) {
   const TemporaryFolder folder;
-  std::vector<std::string> arguments = Small(folder.File("small"));
+  std::vector<std::string> arguments = SmallSynthArguments(folder.File("small"));
   for (const char* word :
        {"--preset", "k3-slice", "--kda-heads",   "2",  "--kda-width", "16", "--mla-heads", "2",
         "--q-rank", "16",       "--kv-rank",     "16", "--nope",      "8",  "--rope",      "8",
@@ -66,8 +66,8 @@ TEST(SynthCommand, APresetGivesDefaultsAlone) {
 
 TEST(SynthCommand, DoesNotWriteOverAnything) {
   const TemporaryFolder folder;
-  ASSERT_EQ(RunPenstock(Small(folder.File("small"))).exit_code, 0);
-  EXPECT_EQ(RunPenstock(Small(folder.File("small"))).exit_code, 2);
+  ASSERT_EQ(RunPenstock(SmallSynthArguments(folder.File("small"))).exit_code, 0);
+  EXPECT_EQ(RunPenstock(SmallSynthArguments(folder.File("small"))).exit_code, 2);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr const char* kStart =
     R"({"schema":"penstock.event.v1","event":"run_start","checkpoint_id":"ab"})"
     "\n";
 
-std::string Token(const std::string& id) {
+std::string TokenRecord(const std::string& id) {
   return R"({"schema":"penstock.event.v1","event":"token","id":)" + id + "}\n";
 }
 
@@ -27,7 +27,7 @@ struct VerificationTest : ::testing::Test {
 };
 
 TEST_F(VerificationTest, ComparesTokenByToken) {
-  const auto run = Read(kStart + Token("5") + Token("7"));
+  const auto run = Read(kStart + TokenRecord("5") + TokenRecord("7"));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->size(), 2u);
   EXPECT_EQ(run->checkpoint_id(), "ab");
@@ -38,8 +38,9 @@ TEST_F(VerificationTest, ComparesTokenByToken) {
 
 TEST_F(VerificationTest, RefusesWhatIsNoRecord) {
   for (const std::string& text :
-       {std::string(), std::string(kStart), std::string("x"), kStart + Token("-1"),
-        kStart + Token("4294967296"), kStart + Token("\"5\""), kStart + Token("5") + "{\"cut",
+       {std::string(), std::string(kStart), std::string("x"), kStart + TokenRecord("-1"),
+        kStart + TokenRecord("4294967296"), kStart + TokenRecord("\"5\""),
+        kStart + TokenRecord("5") + "{\"cut",
         std::string(R"({"schema":"other","event":"token","id":1})"), std::string("[1]"),
         std::string(R"({"schema":"penstock.event.v1","event":"token"})")}) {
     const auto run = Read(text);
@@ -51,7 +52,7 @@ TEST_F(VerificationTest, RefusesWhatIsNoRecord) {
 TEST_F(VerificationTest, EndsTheProgramWithFourAtTheFirstDifference) {
   const ExpectedPrompt expected = ReadExpected(0);
   std::string text = kStart;
-  for (size_t i = 0; i < 6; ++i) text += Token(std::to_string(expected.greedy[i]));
+  for (size_t i = 0; i < 6; ++i) text += TokenRecord(std::to_string(expected.greedy[i]));
   ASSERT_TRUE(Read(text));
   const std::vector<std::string> arguments = {"generate",
                                               "-m",
@@ -68,8 +69,9 @@ TEST_F(VerificationTest, EndsTheProgramWithFourAtTheFirstDifference) {
   EXPECT_EQ(same.exit_code, 0) << same.err;
   EXPECT_EQ(same.out, JoinIds(expected.greedy, 6) + "\n");
 
-  text = kStart + Token(std::to_string(expected.greedy[0])) +
-         Token(std::to_string(expected.greedy[1])) + Token(std::to_string(expected.greedy[2] + 1));
+  text = kStart + TokenRecord(std::to_string(expected.greedy[0])) +
+         TokenRecord(std::to_string(expected.greedy[1])) +
+         TokenRecord(std::to_string(expected.greedy[2] + 1));
   ASSERT_TRUE(Read(text));
   const ProcessResult other = RunPenstock(arguments);
   EXPECT_EQ(other.exit_code, 4);

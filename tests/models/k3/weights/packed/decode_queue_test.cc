@@ -14,8 +14,8 @@ namespace penstock::k3 {
 namespace {
 
 // A stream of stripes and a queue that decodes them, over rings of their own.
-struct Fixture {
-  Fixture(PackedTiny& packed_in, size_t decoded_bytes)
+struct DecodeFixture {
+  DecodeFixture(PackedTiny& packed_in, size_t decoded_bytes)
       : packed(packed_in),
         memory(*HugeRegion::Map(64 << 20)),
         decoded_memory(*HugeRegion::Map(decoded_bytes)),
@@ -24,7 +24,7 @@ struct Fixture {
         stream(packed.trunk.pass, packed.tiny.shape().layers, *packed.reader, ring, 0, true),
         arena(2, {}),
         queue(packed.trunk.pass, stream, decoded, *packed.decoders, arena) {}
-  ~Fixture() { decoded.OnFree({}); }
+  ~DecodeFixture() { decoded.OnFree({}); }
 
   void Read(uint32_t extent) {
     std::binary_semaphore done{0};
@@ -52,7 +52,7 @@ TEST(DecodeQueue, ARingOfOneExtentGivesEveryStripeWhateverOrderTheyArriveIn) {
   const PackFolder folder;
   PackedTiny packed(folder.PackTiny("chain"));
   const Pass plain = Pass::Build(*packed.tiny.catalogue, packed.tiny.shape(), kMiB);
-  Fixture fixture(packed, LargestRows(packed.trunk.pass));
+  DecodeFixture fixture(packed, LargestRows(packed.trunk.pass));
   std::vector<uint32_t> order;
   fixture.stream.Admit([&](uint32_t extent) { order.push_back(extent); });
   ASSERT_EQ(order.size(), plain.extents().size());
@@ -81,7 +81,7 @@ TEST(DecodeQueue, ARingOfOneExtentGivesEveryStripeWhateverOrderTheyArriveIn) {
 TEST(FaultDecodeQueue, AStripeThatWasNotReadPassesAndTheNextFollows) {
   const PackFolder folder;
   PackedTiny packed(folder.PackTiny("chain"), StripeCheck::kStored, "eio@2");
-  Fixture fixture(packed, 64 << 20);
+  DecodeFixture fixture(packed, 64 << 20);
   fixture.stream.Admit([](uint32_t) {});
   int failed = 0;
   for (uint32_t extent = 0; extent < 6; ++extent) {
@@ -97,7 +97,7 @@ TEST(FaultDecodeQueue, AStripeThatWasNotReadPassesAndTheNextFollows) {
 TEST(DecodeQueue, APauseAnswersWhatWaitsAndRestartBeginsAgain) {
   const PackFolder folder;
   PackedTiny packed(folder.PackTiny("chain"));
-  Fixture fixture(packed, LargestRows(packed.trunk.pass));
+  DecodeFixture fixture(packed, LargestRows(packed.trunk.pass));
   fixture.stream.Admit([](uint32_t) {});
   std::counting_semaphore<> answered{0};
   for (const uint32_t extent : {3u, 2u, 1u}) {  // Not the first: they wait for it.
