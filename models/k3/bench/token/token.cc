@@ -66,7 +66,7 @@ std::optional<double> LowerBoundOfMedian(std::vector<double> samples) {
   return samples[rank - 1];
 }
 
-std::vector<double> Ratios(const std::vector<double>& over, const std::vector<double>& under) {
+std::vector<double> PairRatios(const std::vector<double>& over, const std::vector<double>& under) {
   std::vector<double> ratios;
   for (size_t r = 0; r < over.size(); ++r) ratios.push_back(over[r] / under[r]);
   return ratios;
@@ -206,7 +206,7 @@ class TokenBench {
           break;
         case Kind::kPlan:
           result.rows.back().plan_ns = Median(samples);
-          result.rows.back().plan_ratio = Median(Ratios(measured.samples[i - 1], samples));
+          result.rows.back().plan_ratio = Median(PairRatios(measured.samples[i - 1], samples));
           break;
         case Kind::kMessage:
           result.messages = MakeMessages(samples);
@@ -253,7 +253,7 @@ class TokenBench {
     const auto step = std::find_if(arms_.begin(), arms_.end(),
                                    [](const Attempt& arm) { return arm.name == "step"; });
     const std::vector<double> ratios =
-        Ratios(measured.samples[step - arms_.begin()], measured.samples[replay]);
+        PairRatios(measured.samples[step - arms_.begin()], measured.samples[replay]);
     TokenRow& row = rows[rows.size() - 2];
     row.replay_ratio = Median(ratios);
     row.replay_ratio_low = LowerBoundOfMedian(ratios);
