@@ -20,6 +20,8 @@ struct BenchHooks {
   Notice notice;
   // Called often, on the caller's thread; false ends the benchmark with kCancelled.
   std::function<bool(const BenchProgress&)> progress;
+  // Whether somebody wants it to end; from any thread. May be empty.
+  std::function<bool()> stopped = {};
 };
 
 }  // namespace penstock::k3

@@ -157,7 +157,8 @@ void PredictionGate::Choose(size_t number, const AheadTiming& timing, const Acco
   const Source source = Pick(number);
   const List& list = layer.lists[Index(source)];
   const double rate = timing.expert_bytes / timing.service_seconds;
-  // Of what is not decided yet, as much goes to waste as is likely to.
+  // Earlier reads that are not decided yet count whole, what is added here as far as it is likely to be
+  // for nothing.
   double waste = account.wasted_bytes + account.pending_bytes;
   double busy = account.pending_bytes / rate;
   if (!Informs(source, number)) return;

@@ -75,6 +75,10 @@ class PredictionGate {
 
   // Of the experts a layer chooses, the part that the source names; measured lately.
   double recall(Source source, size_t layer) const;
+  // Whether there was a list to measure it by.
+  bool scored(Source source, size_t layer) const {
+    return layers_[layer].recall[static_cast<size_t>(source)].tries > 0;
+  }
   double precision(Source source, size_t layer, size_t rank) const;
   // Which source would be read from.
   Source Pick(size_t layer) const;

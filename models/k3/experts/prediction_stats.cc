@@ -7,6 +7,10 @@
 namespace penstock::k3 {
 namespace {
 
+std::string Recalled(const std::optional<double>& recall) {
+  return recall ? fmt::format("{:.3f}", *recall) : "-";
+}
+
 std::string Row(const std::string& name, const std::string& recalls, const Ahead& ahead) {
   return fmt::format("  {:<8}{}{:>8}{:>8}{:>8}{:>8}{:>8}{:>12}{:>12}\n", name, recalls,
                      ahead.issued, ahead.useful, ahead.joined, ahead.dropped, ahead.wasted,
@@ -20,7 +24,7 @@ std::string PredictionTable(std::span<const LayerPrediction> layers) {
   bool seen = false;
   for (const LayerPrediction& layer : layers) {
     sum.Add(layer.ahead);
-    seen = seen || layer.next_recall > 0 || layer.previous_recall > 0;
+    seen = seen || layer.next_recall || layer.previous_recall;
   }
   if (!seen && sum.issued == 0) return "  no expert was predicted\n";
   std::string out = fmt::format("  {:<8}{:>8}{:>10}  {:<10}{:>8}{:>8}{:>8}{:>8}{:>8}{:>12}{:>12}\n",
@@ -28,8 +32,8 @@ std::string PredictionTable(std::span<const LayerPrediction> layers) {
                                 "dropped", "wasted", "useful", "wasted");
   for (const LayerPrediction& layer : layers) {
     out += Row(fmt::format("layer {}", layer.layer),
-               fmt::format("{:>8.3f}{:>10.3f}  {:<10}", layer.next_recall, layer.previous_recall,
-                           layer.source),
+               fmt::format("{:>8}{:>10}  {:<10}", Recalled(layer.next_recall),
+                           Recalled(layer.previous_recall), layer.source),
                layer.ahead);
   }
   return out + Row("all", fmt::format("{:>18}  {:<10}", "", ""), sum);

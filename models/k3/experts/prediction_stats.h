@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,8 +12,9 @@ namespace penstock::k3 {
 // How well the experts of one layer are predicted, and what came of it.
 struct LayerPrediction {
   uint32_t layer = 0;
-  double next_recall = 0;  // Measured lately.
-  double previous_recall = 0;
+  // Measured lately; nothing where there never was a list.
+  std::optional<double> next_recall;
+  std::optional<double> previous_recall;
   const char* source = "";  // The list that reads are made from.
   Ahead ahead;
 };

@@ -67,6 +67,15 @@ Result<uint64_t> SlotsOf(const std::string& text, const Routes& routes) {
   return size->bytes / routes.header.expert_bytes;
 }
 
+std::string RateText(const Recall& recall) {
+  const auto rate = recall.rate();
+  return rate ? fmt::format("{:.3f}", *rate) : "-";
+}
+Json RateJson(const Recall& recall) {
+  const auto rate = recall.rate();
+  return rate ? Json(*rate) : Json(nullptr);
+}
+
 void Score(std::span<const uint32_t> predicted, std::span<const uint32_t> chosen, Recall& recall) {
   recall.wanted += chosen.size();
   for (const uint32_t expert : chosen) {
@@ -160,8 +169,10 @@ std::string ReplayTable(const RoutesReplay& replay) {
   }
   out += "in brackets: the part of what Belady's optimum finds, which knows the future\n";
   out += fmt::format(
-      "recall of the next layer's router {:.3f}, of the previous token's routes {:.3f}\n",
-      replay.next.rate(), replay.previous.rate());
+      "recall of the next layer's router {}, in layers where it was looked at in time; of the "
+      "previous "
+      "token's routes {}\n",
+      RateText(replay.next), RateText(replay.previous));
   return out;
 }
 
@@ -178,15 +189,16 @@ Json ReplayJson(const RoutesReplay& replay) {
   }
   Json layers = Json::array();
   for (const LayerRecall& layer : replay.layers) {
-    layers.push_back(
-        {{"layer", layer.layer}, {"next", layer.next.rate()}, {"previous", layer.previous.rate()}});
+    layers.push_back({{"layer", layer.layer},
+                      {"next", RateJson(layer.next)},
+                      {"previous", RateJson(layer.previous)}});
   }
   return {{"schema", "penstock.replay.v1"},
           {"steps", replay.steps},
           {"uses", replay.requests},
           {"caches", sizes},
           {"policies", policies},
-          {"recall", {{"next", replay.next.rate()}, {"previous", replay.previous.rate()}}},
+          {"recall", {{"next", RateJson(replay.next)}, {"previous", RateJson(replay.previous)}}},
           {"layers", layers}};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +31,9 @@ struct PolicyReplay {
 struct Recall {
   uint64_t wanted = 0;
   uint64_t found = 0;
-  double rate() const {
-    return wanted == 0 ? 0 : static_cast<double>(found) / static_cast<double>(wanted);
+  std::optional<double> rate() const {  // Nothing where nobody predicted.
+    if (wanted == 0) return std::nullopt;
+    return static_cast<double>(found) / static_cast<double>(wanted);
   }
 };
 struct LayerRecall {

@@ -118,8 +118,11 @@ std::vector<LayerPrediction> Lookahead::stats() const {
   std::vector<LayerPrediction> stats;
   for (uint32_t layer = 0; layer < layers_.size(); ++layer) {
     if (!context_.shape.IsMoe(layer)) continue;
-    stats.push_back({layer, gate_.recall(Source::kNext, layer),
-                     gate_.recall(Source::kPrevious, layer),
+    const auto recall = [&](Source source) -> std::optional<double> {
+      if (!gate_.scored(source, layer)) return std::nullopt;
+      return gate_.recall(source, layer);
+    };
+    stats.push_back({layer, recall(Source::kNext), recall(Source::kPrevious),
                      active_ ? kSourceNames[static_cast<size_t>(gate_.Pick(layer))] : "none",
                      experts_.ahead(layer)});
   }

@@ -24,7 +24,14 @@ struct Extent {
 };
 // What comes to the meeting: an extent or an expert from the reader, or an input from the flow.
 struct Arrival {
-  enum class Kind : uint8_t { kExtent, kExpert, kProductInput, kExpertInput, kLookahead };
+  enum class Kind : uint8_t {
+    kExtent,
+    kExpert,
+    kProductInput,
+    kExpertInput,
+    kLookahead,
+    kStepOver,  // It has failed: experts that wait for their input wait in vain.
+  };
   Kind kind = Kind::kExtent;
   bool failed = false;  // Could not be read; the run has the Error.
   uint32_t number = 0;  // Extent or product.
@@ -73,6 +80,7 @@ inline graph::Subject SubjectOf(const Arrival& arrival) {
       return {.group = arrival.number};
     case Arrival::Kind::kProductInput:
     case Arrival::Kind::kExpertInput:
+    case Arrival::Kind::kStepOver:
       break;
   }
   return {};

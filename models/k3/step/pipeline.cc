@@ -59,11 +59,9 @@ Pipeline::Pipeline(const Services& services)
       admit_(graph_, "admit", kSerial, [this](Wake, auto& out) { Admit(out); }),
       read_(graph_, "read", [this](const Extent& extent, auto reply) { Read(extent, reply); }),
       meet_(graph_, "meet", kSerial, [this](const Arrival& a, auto& out) { Meet(a, out); }),
-      product_(graph_, "product", kWide,
-               [this](const Block& b, auto& out) { Multiply(b, out); }),
+      product_(graph_, "product", kWide, [this](const Block& b, auto& out) { Multiply(b, out); }),
       predict_(graph_, "predict", kSerial, [this](const Glimpse& g, auto&) { Predict(g); }),
-      attend_(graph_, "attend", kWide,
-              [this](const Block& b, auto& out) { Attend(b, out); }),
+      attend_(graph_, "attend", kWide, [this](const Block& b, auto& out) { Attend(b, out); }),
       embed_row_(graph_, "embed", [this](const Token& t, auto reply) { ReadRow(t, reply); }),
       advance_(graph_, "advance", kSerial, [this](const Done& d, auto& out) { Advance(d, out); }),
       mix_(Small("mix", Event::kMixed, MixSublayer)),
@@ -233,10 +231,13 @@ void Pipeline::Meet(const Arrival& arrival, MeetStage::Outputs& out) {
       status = meeting_.InputReady(arrival.number, met_blocks_);
       break;
     case Arrival::Kind::kExpert:
-      meeting_.Arrived(arrival.expert, met_experts_);
+      if (!Over()) meeting_.Arrived(arrival.expert, met_experts_);
       break;
     case Arrival::Kind::kExpertInput:
       meeting_.LatentReady(arrival.expert.visit, met_experts_);
+      break;
+    case Arrival::Kind::kStepOver:
+      meeting_.DropExperts();
       break;
     case Arrival::Kind::kLookahead:
       break;
@@ -441,6 +442,9 @@ Result<std::shared_ptr<const SequenceState>> Pipeline::Step(
   if (!status) {
     cancel_.store(false);
     recover_ = true;
+    Arrival over;
+    over.kind = Arrival::Kind::kStepOver;
+    meet_.Put(over);  // Their slots go back now, not when somebody takes another step.
     return status.error();
   }
   lookahead_.EndStep();

@@ -52,6 +52,9 @@ class Meeting {
   // An expert has arrived: appends it if its input is ready.
   void Arrived(const ReadyExpert& expert, std::vector<ReadyExpert>& experts);
 
+  // Lets go of the experts that wait: their step has failed.
+  void DropExperts() { waiting_.clear(); }
+
   // Forgets everything, after a step that did not end well.
   void Reset();
 

@@ -72,6 +72,12 @@ void PlanReplay::Settle() {
   changed_.wait(lock, [this] { return in_flight_ == 0; });
 }
 
+void PlanReplay::Cancel() {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = Cancelled("the replay was stopped");
+  changed_.notify_one();
+}
+
 // As far as the ring goes, at most one pass ahead of what has been used.
 void PlanReplay::ReadAhead(std::unique_lock<std::mutex>& lock) {
   const size_t extents = pass_.extents().size();

@@ -46,6 +46,9 @@ class PlanReplay {
   // of a read ends it.
   Status Run(size_t steps);
 
+  // Makes a running Run, or the next one, return kCancelled soon. Any thread.
+  void Cancel();
+
   uint64_t step_bytes() const { return step_bytes_; }  // Payload of one pass.
 
  private:

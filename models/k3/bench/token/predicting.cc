@@ -7,15 +7,20 @@
 #include <fmt/format.h>
 
 #include "models/k3/bench/token/attempts.h"
+#include "models/k3/bench/token/cancel_on_stop.h"
 #include "models/k3/bench/token/stepper.h"
 #include "models/k3/engine.h"
+#include "runtime/machine/cgroup.h"
 #include "runtime/measure/measure.h"
 #include "runtime/measure/statistics.h"
 #include "runtime/options/list.h"
+#include "runtime/process/process.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
 
+constexpr uint64_t kSlack = 16 * kMiB;  // What a process grows by beside what is planned.
 constexpr const char* kModes[] = {"off", "next", "previous", "both", "auto"};
 
 Result<std::vector<std::string>> ParseModes(const std::string& text) {
@@ -28,6 +33,15 @@ Result<std::vector<std::string>> ParseModes(const std::string& text) {
     modes.push_back(mode);
   }
   return modes;
+}
+
+// What the first engine has, the others have too: they differ in what they predict alone.
+PipelineOptions SharesOf(const MemoryPlan& plan, PipelineOptions options) {
+  options.ring.bytes = plan.ring_bytes;
+  options.expert_cache.bytes = plan.cache_bytes();
+  options.pin = std::to_string(plan.pinned_layers);
+  options.preset = "auto";
+  return options;
 }
 
 // One mode: an engine, the sequence it is in, and what its steps read.
@@ -71,14 +85,27 @@ Result<TokenResult> BenchPredicting(const TokenBenchOptions& options,
   PENSTOCK_TRY(const std::vector<std::string> names, ParseModes(options.predicting));
   std::vector<std::unique_ptr<Mode>> modes;
   std::vector<Attempt> arms;
+  PENSTOCK_TRY(const ProcessMemory before, ReadProcessMemory());
+  PipelineOptions with = pipeline;
+  if (with.memory.bytes == 0) {
+    with.memory.bytes = ChooseMemoryBudget(before.rss_bytes).bytes / names.size();
+  }
+  const uint64_t each = with.memory.bytes;
   for (const std::string& name : names) {
-    PipelineOptions with = pipeline;
+    // What the engines before this one hold is charged to it as the program's own.
+    PENSTOCK_TRY(const ProcessMemory now, ReadProcessMemory());
+    with.memory.bytes = each + (now.rss_bytes - std::min(now.rss_bytes, before.rss_bytes)) +
+                        (modes.empty() ? 0 : kSlack);
     with.predict = name;
     PENSTOCK_TRY(auto engine, OpenForBench(options.model, (options.repetitions + 1) * options.steps,
                                            with, io_options, hooks));
+    if (modes.empty()) with = SharesOf(engine->plan(), with);
     modes.push_back(std::make_unique<Mode>(std::move(engine), options.steps));
     arms.push_back({"predict " + name, [mode = modes.back().get()] { return mode->Sample(); }});
   }
+  const CancelOnStop watch(hooks, [&] {
+    for (const auto& mode : modes) mode->engine().Cancel();
+  });
   PENSTOCK_TRY(const Measured measured, MeasureAttempts(arms, options.repetitions, hooks));
   TokenResult result{{}, {}, modes.front()->engine().Describe(), measured.cpu_lost};
   for (size_t i = 0; i < arms.size(); ++i) {

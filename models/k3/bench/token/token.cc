@@ -9,6 +9,7 @@
 
 #include "io/engines/decorators/pace.h"
 #include "models/k3/bench/token/attempts.h"
+#include "models/k3/bench/token/cancel_on_stop.h"
 #include "models/k3/bench/token/forecast.h"
 #include "models/k3/bench/token/graph_cost.h"
 #include "models/k3/bench/token/plan_replay.h"
@@ -28,6 +29,8 @@ constexpr const char* kAnyPace = "1T";
 constexpr double kNoDevice = 1e15;
 // Bytes a second: what a good NVMe device of 2024 reads.
 constexpr double kUsualDevice = 7e9;
+// Of what a step uses: with less from the device it is no measure of streaming.
+constexpr double kLeastRead = 0.01;
 
 Result<std::vector<double>> ParseBalance(const std::string& text) {
   std::vector<double> out;
@@ -84,29 +87,45 @@ class TokenBench {
     settings_.read_bytes = io_options.bs.bytes;
     settings_.depth = pipeline.depth;
     settings_.position = options_.steps;
-    if (!io_options.pace.empty()) rates_.device_latency_ns = static_cast<double>(pace.latency.ns);
+    if (memory || !io_options.pace.empty()) {
+      rates_.device_latency_ns = static_cast<double>(pace.latency.ns);
+    }
+    rates_.token_ns = 0;  // Nobody chooses a token.
     if (memory && pace.bytes_per_second == 0) io_options.pace = kAnyPace;
     PENSTOCK_TRY(engine_,
                  OpenForBench(options_.model, options_.steps + 2, pipeline, io_options, hooks_));
+    const CancelOnStop watch(hooks_, [this] { engine_->Cancel(); });
     stepper_.emplace(*engine_);
     PENSTOCK_TRY_VOID(Learn(memory));
-    if (memory) AddStep("compute", 0);
+    if (device_bytes_ < kLeastRead * UsedBytes()) {
+      return Refused(fmt::format(
+          "a step reads {:.0f} bytes from the device and uses {:.0f}: there is nothing to measure "
+          "it beside; --pin 0 and a smaller --expert-cache make it read",
+          device_bytes_, UsedBytes()));
+    }
+    if (memory) AddStep(Kind::kCompute, "compute", 0);
     if (memory && pace.bytes_per_second == 0) {
       for (const double factor : balance) AddBalanced(factor);
     } else {
-      AddStep("step", pace.bytes_per_second);
+      AddStep(Kind::kStep, "step", pace.bytes_per_second);
       PENSTOCK_TRY_VOID(AddReplay(pace.bytes_per_second));
     }
     AddMessages();
+    const CancelOnStop replays(hooks_, [this] {
+      if (replay_ != nullptr) replay_->Cancel();
+    });
     PENSTOCK_TRY(const Measured measured, MeasureAttempts(arms_, options_.repetitions, hooks_));
     return Summarise(measured);
   }
 
  private:
-  enum class Kind : uint8_t { kStep, kPlan, kReplay, kMessage };
+  // kPlan and kReplay belong to the step that was added before them.
+  enum class Kind : uint8_t { kCompute, kStep, kPlan, kReplay, kMessage };
   struct ArmFacts {
     Kind kind = Kind::kStep;
     uint64_t pace = 0;
+    size_t step = 0;                 // The arm itself, or the one that it belongs to.
+    std::vector<double> moved = {};  // Of steps: device bytes of one, sample by sample.
   };
 
   // Some steps: what a step reads and, at no pace, what the arithmetic takes.
@@ -138,37 +157,43 @@ class TokenBench {
   }
 
   void AddArm(std::string name, ArmFacts facts, std::function<Result<double>()> run) {
-    facts_.push_back(facts);
-    arms_.push_back({std::move(name), [this, facts, run = std::move(run)] {
-                       engine_->reader().Repace(facts.pace);
+    facts.step =
+        facts.kind == Kind::kPlan || facts.kind == Kind::kReplay ? last_step_ : arms_.size();
+    if (facts.kind == Kind::kStep || facts.kind == Kind::kCompute) last_step_ = arms_.size();
+    arms_.push_back({std::move(name), [this, pace = facts.pace, run = std::move(run)] {
+                       engine_->reader().Repace(pace);
                        return run();
                      }});
+    facts_.push_back(std::move(facts));
   }
 
   // Steps at a pace, and what the plan says of them, where it knows the device.
-  void AddStep(const std::string& name, uint64_t pace) {
-    AddArm(name, {Kind::kStep, pace}, [this, arm = arms_.size()] {
-      moved_.resize(arms_.size());
-      moved_[arm].push_back(0);
-      return Sample([this, arm]() -> Status {
-        PENSTOCK_TRY_VOID(stepper_->Step());
-        moved_[arm].back() += static_cast<double>(engine_->last_step().device_bytes) /
-                              static_cast<double>(options_.steps + 1);
-        return {};
-      });
+  void AddStep(Kind kind, const std::string& name, uint64_t pace) {
+    AddArm(name, {kind, pace}, [this, arm = arms_.size()]() -> Result<double> {
+      uint64_t moved = 0;
+      size_t taken = 0;
+      PENSTOCK_TRY(const double ns, Sample([&]() -> Status {
+                     PENSTOCK_TRY_VOID(stepper_->Step());
+                     if (taken++ > 0) moved += engine_->last_step().device_bytes;
+                     return {};
+                   }));
+      facts_[arm].moved.push_back(static_cast<double>(moved) / static_cast<double>(options_.steps));
+      return ns;
     });
-    const double rate = name == "compute" ? kNoDevice : static_cast<double>(pace);
+    const double rate = kind == Kind::kCompute ? kNoDevice : static_cast<double>(pace);
     if (rate == 0) return;
     AddArm("plan of " + name, {Kind::kPlan, pace}, [this, rate] {
       MachineRates rates = rates_;
       rates.device = rate;
+      if (rate == kNoDevice) rates.device_latency_ns = 0;
       return ForecastStep(*engine_, rates, settings_);
     });
   }
 
   void AddBalanced(double factor) {
     const double rate = device_bytes_ * 1e9 / (factor * compute_ns_);
-    AddStep(fmt::format("step, io = {:g} x compute", factor), static_cast<uint64_t>(rate));
+    AddStep(Kind::kStep, fmt::format("step, io = {:g} x compute", factor),
+            static_cast<uint64_t>(rate));
   }
 
   // The reads of a step alone.
@@ -193,47 +218,63 @@ class TokenBench {
     TokenResult result;
     result.engine = engine_->Describe();
     result.cpu_lost = measured.cpu_lost;
+    std::vector<size_t> row_of(arms_.size());
     for (size_t i = 0; i < arms_.size(); ++i) {
       const std::vector<double>& samples = measured.samples[i];
-      switch (facts_[i].kind) {
+      const ArmFacts& facts = facts_[i];
+      row_of[i] = result.rows.size();
+      switch (facts.kind) {
+        case Kind::kCompute:
         case Kind::kStep:
-        case Kind::kReplay:
-          result.rows.push_back(MakeRow(i, samples));
-          if (facts_[i].kind == Kind::kStep && arms_[0].name == "compute" &&
-              result.rows.back().pace > 0) {
-            AddOverlap(measured.samples[0], samples, moved_[i], result.rows.back());
+          result.rows.push_back(StepRow(i, samples));
+          if (facts.kind == Kind::kStep && facts_[0].kind == Kind::kCompute) {
+            AddOverlap(measured.samples[0], samples, facts.moved, result.rows.back());
           }
           break;
-        case Kind::kPlan:
-          result.rows.back().plan_ns = Median(samples);
-          result.rows.back().plan_ratio = Median(PairRatios(measured.samples[i - 1], samples));
+        case Kind::kReplay:
+          result.rows.push_back(ReplayRow(i, samples));
+          AddReplayRatio(measured.samples[facts.step], samples, result.rows[row_of[facts.step]]);
           break;
+        case Kind::kPlan: {
+          TokenRow& row = result.rows[row_of[facts.step]];
+          row.plan_ns = Median(samples);
+          row.plan_ratio = Median(PairRatios(measured.samples[facts.step], samples));
+          break;
+        }
         case Kind::kMessage:
           result.messages = MakeMessages(samples);
           break;
       }
-      if (facts_[i].kind == Kind::kReplay) AddReplayRatio(measured, i, result.rows);
     }
     return result;
   }
 
-  TokenRow MakeRow(size_t arm, const std::vector<double>& samples) const {
+  TokenRow StepRow(size_t arm, const std::vector<double>& samples) const {
     TokenRow row = RowOf(arms_[arm].name, samples);
-    const bool replay = facts_[arm].kind == Kind::kReplay;
-    row.bytes = replay ? static_cast<double>(replay_->step_bytes()) : bytes_;
+    row.bytes = bytes_;
     row.pace = static_cast<double>(facts_[arm].pace);
-    if (row.pace > 0) {
-      row.io_ns = (replay ? row.bytes : Median(moved_[arm])) * 1e9 / row.pace;
-    }
+    if (row.pace > 0) row.io_ns = Median(facts_[arm].moved) * 1e9 / row.pace;
     return row;
   }
+
+  TokenRow ReplayRow(size_t arm, const std::vector<double>& samples) const {
+    TokenRow row = RowOf(arms_[arm].name, samples);
+    row.bytes = static_cast<double>(replay_->step_bytes());
+    row.pace = static_cast<double>(facts_[arm].pace);
+    if (row.pace > 0) row.io_ns = row.bytes * 1e9 / row.pace;
+    return row;
+  }
+
+  // All that a step uses, from wherever it comes.
+  double UsedBytes() const { return bytes_ + static_cast<double>(engine_->plan().pinned_payload); }
 
   TokenMessages MakeMessages(const std::vector<double>& samples) const {
     TokenMessages messages;
     for (const NodeUse& node : engine_->last_step().figures.nodes) messages.a_step += node.messages;
     messages.ns = Median(samples);
     messages.share = static_cast<double>(messages.a_step) * messages.ns /
-                     static_cast<double>(engine_->cores().threads) / (bytes_ * 1e9 / kUsualDevice);
+                     static_cast<double>(engine_->cores().threads) /
+                     (UsedBytes() * 1e9 / kUsualDevice);
     return messages;
   }
 
@@ -245,16 +286,14 @@ class TokenBench {
       const double io = moved[moved.size() - step.size() + r] * 1e9 / row.pace;
       overlap.push_back(std::max(io, compute[r]) / step[r]);
     }
-    row.overlap_best = Summarize(overlap).worst;  // The largest.
     row.overlap_median = Median(overlap);
+    // The best of both sides, not the luckiest pair of them.
+    row.overlap_best = std::max(row.io_ns, Summarize(compute).best) / row.best_ns;
   }
 
-  void AddReplayRatio(const Measured& measured, size_t replay, std::vector<TokenRow>& rows) const {
-    const auto step = std::find_if(arms_.begin(), arms_.end(),
-                                   [](const Attempt& arm) { return arm.name == "step"; });
-    const std::vector<double> ratios =
-        PairRatios(measured.samples[step - arms_.begin()], measured.samples[replay]);
-    TokenRow& row = rows[rows.size() - 2];
+  static void AddReplayRatio(const std::vector<double>& step, const std::vector<double>& replay,
+                             TokenRow& row) {
+    const std::vector<double> ratios = PairRatios(step, replay);
     row.replay_ratio = Median(ratios);
     row.replay_ratio_low = LowerBoundOfMedian(ratios);
   }
@@ -266,10 +305,10 @@ class TokenBench {
   std::optional<Stepper> stepper_;
   std::vector<Attempt> arms_;
   std::vector<ArmFacts> facts_;  // [arms]
-  MachineRates rates_;           // But for what is measured.
+  size_t last_step_ = 0;
+  MachineRates rates_;  // But for what is measured.
   StepSettings settings_;
   double compute_ns_ = 0;
-  std::vector<std::vector<double>> moved_;  // [arms] device bytes of a step, sample by sample
   double bytes_ = 0;
   double device_bytes_ = 0;
   uint64_t misses_ = 0;

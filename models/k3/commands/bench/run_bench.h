@@ -55,10 +55,13 @@ int RunMeasured(Console& console, const CommandLine& line, std::span<const std::
   if (const Status listens = stop.Listen(); !listens) return console.Fail(listens.error());
   const auto measured = [&] {
     Stages stages(console);
-    return measure({.notice = console.notice(), .progress = [&](const BenchProgress& progress) {
-                      stages.Show(progress);
-                      return !stop.requested();
-                    }});
+    return measure({.notice = console.notice(),
+                    .progress =
+                        [&](const BenchProgress& progress) {
+                          stages.Show(progress);
+                          return !stop.requested();
+                        },
+                    .stopped = [&] { return stop.requested(); }});
   }();
   if (!measured) return stop.ExitCode(console.Fail(measured.error()));
   return console.Answer(output.json ? json(*measured).dump(2) + "\n" : table(*measured));

@@ -48,7 +48,9 @@ Status Run::Prepare() {
 Status Run::ReadInputs() {
   const RunOptions& options = settings_.run;
   if (options.model.empty()) return Refused("expected a checkpoint's directory: -m DIR");
-  PENSTOCK_TRY_VOID(RunRecord::CheckPaths(options));
+  std::vector<std::string> weights = {options.model};
+  if (!settings_.pipeline.pack.empty()) weights.push_back(settings_.pipeline.pack);
+  PENSTOCK_TRY_VOID(RunRecord::CheckPaths(options, weights));
   PENSTOCK_TRY(config_, ReadConfig(options.model));
   const bool need_text = options.ids.empty() || options.output == "text";
   PENSTOCK_TRY(tokenizer_,

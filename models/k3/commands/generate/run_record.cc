@@ -38,9 +38,18 @@ std::string FidelityLabel(const Shape& shape) {
 
 namespace {
 
-// A file that a run may write: nobody's yet, unless it may be replaced.
-Status CheckFree(const std::string& path, bool replace) {
+// A file that a run may write: nobody's yet, unless it may be replaced; never among the weights.
+Status CheckFree(const std::string& path, bool replace, std::span<const std::string> weights) {
   std::error_code ignored;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  for (const std::string& directory : weights) {
+    if (std::filesystem::equivalent(parent.empty() ? "." : parent, directory, ignored)) {
+      return Refused(
+          fmt::format("{} is in {}, from where the weights are read: expected another "
+                      "directory",
+                      path, directory));
+    }
+  }
   for (const std::string& name : {path, path + ".partial"}) {
     if (replace || !std::filesystem::is_regular_file(name, ignored)) continue;
     return Refused(fmt::format("{} exists; --force replaces it", name));
@@ -50,7 +59,7 @@ Status CheckFree(const std::string& path, bool replace) {
 
 }  // namespace
 
-Status RunRecord::CheckPaths(const RunOptions& options) {
+Status RunRecord::CheckPaths(const RunOptions& options, std::span<const std::string> weights) {
   std::vector<std::string> paths;
   for (const std::string& path :
        {options.events, options.logits, options.graph, options.routes, options.trace}) {
@@ -58,7 +67,7 @@ Status RunRecord::CheckPaths(const RunOptions& options) {
     if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
       return Refused(fmt::format("{} was given for two different outputs", path));
     }
-    PENSTOCK_TRY_VOID(CheckFree(path, options.force));
+    PENSTOCK_TRY_VOID(CheckFree(path, options.force, weights));
     paths.push_back(path);
   }
   return {};

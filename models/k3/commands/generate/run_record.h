@@ -39,9 +39,9 @@ std::string FidelityLabel(const Shape& shape);
 // Threads: one, save GiveUp.
 class RunRecord {
  public:
-  // Refuses, before anything is opened or written, a file that is there already (unless --force) and
-  // one name for two outputs.
-  static Status CheckPaths(const RunOptions& options);
+  // Refuses, before anything is opened or written, a file that is there already (unless --force), one
+  // name for two outputs, and a file in one of the directories of the weights.
+  static Status CheckPaths(const RunOptions& options, std::span<const std::string> weights);
 
   // Refused when a file is there already, unless `force`.
   static Result<RunRecord> Create(const RunOptions& options);

@@ -96,7 +96,7 @@ class Oracle final : public Predictor {
 
 // Everything that predictions held is back, once reads that nobody waits for have ended.
 void ExpectAllHome(const Engine& engine) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (engine.experts().held() != 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -60,9 +60,9 @@ TEST(Replay, HitsAreThoseOfEachPolicyBesideTheOptimum) {
 TEST(Replay, RecallCountsWhatWasPredictedOfWhatWasChosen) {
   const auto sizes = ParseCacheSizes("1", Steady(1));
   const RoutesReplay replay = ReplayRoutes(Steady(10), *sizes, {});
-  EXPECT_DOUBLE_EQ(replay.previous.rate(), 1);
+  EXPECT_EQ(replay.previous.rate(), 1.0);
   EXPECT_EQ(replay.previous.wanted, 36u) << "the first step has no token before it";
-  EXPECT_DOUBLE_EQ(replay.next.rate(), 0.5);
+  EXPECT_EQ(replay.next.rate(), 0.5);
   EXPECT_EQ(replay.next.wanted, 20u) << "layer 1 was not predicted";
   ASSERT_EQ(replay.layers.size(), 2u);
   EXPECT_EQ(replay.layers[0].layer, 1u);

@@ -95,5 +95,22 @@ TEST(Meeting, ExpertsWaitForTheLatentOfTheirOwnLayer) {
   EXPECT_EQ(ready.size(), 1u) << "what waited before the reset is forgotten";
 }
 
+TEST(Meeting, ExpertsOfAStepThatFailedAreLetGo) {
+  TinyModel tiny;
+  std::vector<std::byte> memory(4096);
+  ByteRing ring(memory.data(), memory.size(), 4096);
+  WeightStream stream(*tiny.pass, tiny.shape().layers, *tiny.reader, ring, 0);
+  Meeting meeting(*tiny.pass, stream, 4096);
+  std::vector<ReadyExpert> ready;
+  ReadyExpert expert;
+  expert.weights.pin = std::make_shared<int>(0);
+  const std::weak_ptr<void> slot = expert.weights.pin;
+  meeting.Arrived(expert, ready);
+  expert.weights.pin.reset();
+  EXPECT_FALSE(slot.expired());
+  meeting.DropExperts();
+  EXPECT_TRUE(slot.expired());
+}
+
 }  // namespace
 }  // namespace penstock::k3

@@ -67,6 +67,15 @@ TEST(RunRecord, HasARecordForEachStepAndToken) {
   EXPECT_EQ(end["steps"], steps.size());
 }
 
+TEST(RunRecord, NothingIsWrittenAmongTheWeights) {
+  const std::string path = std::string(kTiny) + "/logits.bin";
+  const ProcessResult refused =
+      RunPenstock({"generate", "-m", kTiny, "-p", "a", "-n", "1", "--logits", path, "--force"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+}
+
 TEST(RunRecord, IsNotReplacedUnasked) {
   const TemporaryFolder folder;
   const std::string path = folder.File("e.jsonl");
