@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/k3/bench/codec/team.h"
+#include "runtime/check.h"
 #include "runtime/measure/clock.h"
 #include "runtime/memory/region.h"
 #include "runtime/size.h"
@@ -16,18 +17,17 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kBytes = 64 * kMiB;  // More than a last-level cache gives one core, mostly.
-constexpr size_t kCols = 7168;        // The release's hidden width.
-constexpr size_t kHeadWidth = 128;    // And that of a KDA head.
+constexpr size_t kCols = 7168;      // The release's hidden width.
+constexpr size_t kHeadWidth = 128;  // And that of a KDA head.
 constexpr size_t kStateHeads = 48;
 constexpr int kRepetitions = 5;
 
 // Weights and vectors of one thread.
 class CoreBench {
  public:
-  static Result<std::unique_ptr<CoreBench>> Create(const ops::Kernels& kernels) {
-    std::unique_ptr<CoreBench> made(new CoreBench(kernels));
-    PENSTOCK_TRY(made->weights_, HugeRegion::Map(kBytes));
+  static Result<std::unique_ptr<CoreBench>> Create(const ops::Kernels& kernels, size_t bytes) {
+    std::unique_ptr<CoreBench> made(new CoreBench(kernels, bytes));
+    PENSTOCK_TRY(made->weights_, HugeRegion::Map(bytes));
     return made;
   }
 
@@ -39,14 +39,14 @@ class CoreBench {
 
   // Each answers bytes a second.
   double Bf16() {
-    const size_t rows = kBytes / (2 * kCols);
+    const size_t rows = bytes_ / (2 * kCols);
     return Rate(2 * rows * kCols, [&] {
       kernels_.matvec_bf16(reinterpret_cast<const uint16_t*>(weights_.data()), rows, kCols,
                            x_.data(), kCols, 1, y_.data(), rows);
     });
   }
   double Mxfp4() {
-    const size_t rows = kBytes / kCols;  // Codes and scales take a little more than half of it.
+    const size_t rows = bytes_ / kCols;  // Codes and scales take a little more than half of it.
     const auto* codes = reinterpret_cast<const uint8_t*>(weights_.data());
     const uint8_t* scales = codes + rows * kCols / 2;
     return Rate(rows * kCols / 32 * 17, [&] {
@@ -66,10 +66,11 @@ class CoreBench {
   }
 
  private:
-  explicit CoreBench(const ops::Kernels& kernels)
+  CoreBench(const ops::Kernels& kernels, size_t bytes)
       : kernels_(kernels),
+        bytes_(bytes),
         x_(kCols, 0.01f),
-        y_(kBytes / kCols + kHeadWidth),
+        y_(bytes / kCols + kHeadWidth),
         scratch_(ops::Mxfp4ScratchFloats(kCols, 1)) {}
 
   static double Rate(size_t bytes, const std::function<void()>& work) {
@@ -84,15 +85,17 @@ class CoreBench {
   }
 
   const ops::Kernels& kernels_;
+  const size_t bytes_;
   HugeRegion weights_;
   std::vector<float> x_, y_, scratch_;
 };
 
-Result<MachineRates> Measure(MachineRates rates, const CpuSet& cpus, const ops::Kernels& kernels) {
+Result<MachineRates> Measure(MachineRates rates, const CpuSet& cpus, const ops::Kernels& kernels,
+                             size_t bytes) {
   PENSTOCK_TRY(const std::unique_ptr<Team> team, Team::Start(cpus.cpus));
   std::vector<std::unique_ptr<CoreBench>> benches(team->size());
   for (auto& bench : benches) {
-    PENSTOCK_TRY(bench, CoreBench::Create(kernels));
+    PENSTOCK_TRY(bench, CoreBench::Create(kernels, bytes));
   }
   std::vector<double> together(team->size());
   team->Run([&](size_t member) { benches[member]->Fill(); });
@@ -108,11 +111,12 @@ Result<MachineRates> Measure(MachineRates rates, const CpuSet& cpus, const ops::
 
 }  // namespace
 
-Result<MachineRates> Calibrate(MachineRates rates, const CpuSet& cpus,
-                               const ops::Kernels& kernels) {
+Result<MachineRates> Calibrate(MachineRates rates, const CpuSet& cpus, const ops::Kernels& kernels,
+                               size_t bytes) {
+  PENSTOCK_CHECK(bytes >= 2 * kStateHeads * kHeadWidth * kHeadWidth * sizeof(float));
   // On a thread of its own: the team pins the one that starts it.
   std::optional<Result<MachineRates>> measured;
-  std::thread([&] { measured = Measure(rates, cpus, kernels); }).join();
+  std::thread([&] { measured = Measure(rates, cpus, kernels, bytes); }).join();
   return *std::move(measured);
 }
 

@@ -5,9 +5,11 @@
 
 namespace penstock::k3 {
 
-Result<double> ForecastStep(const Engine& engine, MachineRates rates, StepSettings settings) {
+Result<double> ForecastStep(const Engine& engine, MachineRates rates, StepSettings settings,
+                            size_t calibration_bytes) {
   rates.cores = engine.cores().threads;
-  PENSTOCK_TRY(rates, Calibrate(rates, engine.cores().compute, engine.kernels()));
+  PENSTOCK_TRY(rates,
+               Calibrate(rates, engine.cores().compute, engine.kernels(), calibration_bytes));
   const StepStats& last = engine.last_step();
   const double uses = static_cast<double>(last.expert_hits + last.expert_misses);
   settings.window_bytes = engine.window_bytes();

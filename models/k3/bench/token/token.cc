@@ -186,7 +186,7 @@ class TokenBench {
       MachineRates rates = rates_;
       rates.device = rate;
       if (rate == kNoDevice) rates.device_latency_ns = 0;
-      return ForecastStep(*engine_, rates, settings_);
+      return ForecastStep(*engine_, rates, settings_, options_.calibration_bytes);
     });
   }
 

@@ -8,6 +8,7 @@
 #include "io/options.h"
 #include "models/k3/bench/hooks.h"
 #include "models/k3/config/options.h"
+#include "models/k3/plan/calibrate.h"
 #include "runtime/options/options.h"
 #include "runtime/result.h"
 
@@ -19,6 +20,7 @@ struct TokenBenchOptions {
   uint64_t steps = 2;
   std::string balance = "1,3,0.333";
   std::string predicting;
+  size_t calibration_bytes = kCalibrationBytes;  // No option: for tests, which need no true rates.
 
   template <class Self, class V>
   static void Visit(Self& c, V&& v) {

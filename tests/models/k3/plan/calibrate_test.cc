@@ -14,7 +14,7 @@ TEST(Calibrate, MeasuresEveryKernelOnTheCpusItIsGiven) {
   unknown.bf16 = unknown.mxfp4 = unknown.state = unknown.memory = 0;
   unknown.cores = 3;
   const ops::Kernels* kernels = *ops::ChooseKernels("auto", nullptr);
-  const auto rates = Calibrate(unknown, {{before.cpus[0]}}, *kernels);
+  const auto rates = Calibrate(unknown, {{before.cpus[0]}}, *kernels, 8 * kMiB);
   ASSERT_TRUE(rates.has_value()) << rates.error().message;
   // Between a MB and a TB a second: right in unit and order.
   for (const double rate : {rates->bf16, rates->mxfp4, rates->state, rates->memory}) {

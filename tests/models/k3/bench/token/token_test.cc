@@ -14,6 +14,7 @@ TokenBenchOptions SmallTokenBench() {
   options.model = kTiny;
   options.repetitions = 2;
   options.steps = 1;
+  options.calibration_bytes = 8 * kMiB;
   return options;
 }
 
