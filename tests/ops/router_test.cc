@@ -1,5 +1,6 @@
 #include "ops/router.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -126,6 +127,19 @@ TEST(NumericRouter, AgreesWithTheReference) {
   }
 }
 
+// Two experts so close that the rounding of their sums to f32 may change their order.
+bool HasNearTie(const std::vector<float>& scores, const std::vector<float>& bias) {
+  std::vector<double> biased;
+  for (size_t e = 0; e < scores.size(); ++e) {
+    biased.push_back(static_cast<double>(scores[e]) + static_cast<double>(bias[e]));
+  }
+  std::sort(biased.begin(), biased.end());
+  for (size_t e = 1; e < biased.size(); ++e) {
+    if (biased[e] - biased[e - 1] < 1e-6) return true;
+  }
+  return false;
+}
+
 TEST(NumericRouter, GroupsAgreeWithTheReference) {
   Draw draw(2);
   SCOPED_TRACE(draw.Seed());
@@ -140,6 +154,7 @@ TEST(NumericRouter, GroupsAgreeWithTheReference) {
       scores.push_back(static_cast<float>(reference::Sigmoid(static_cast<double>(logit))));
     }
     const std::vector<float> bias = draw.Normals(config.experts, 0.2f);
+    if (HasNearTie(scores, bias)) continue;  // Which of two goes first is then f32's to say.
     EXPECT_EQ(Choose(config, scores, bias).ids,
               reference::Route(config, Widen(logits), Widen(bias)).ids);
   }
