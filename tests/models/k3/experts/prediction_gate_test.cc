@@ -148,8 +148,7 @@ TEST(PredictionGate, WasteStaysWithinItsShare) {
   for (int step = 0; step < 500; ++step) run.Step(random() % (kTopK + 1), 0);
   EXPECT_GT(run.issued, 0u);
   // What is likely is within the share; the last list may have had no luck at all.
-  EXPECT_LE(run.wasted_bytes,
-            PredictionGate::kMostWaste * run.expert_bytes + kTopK * kExpertBytes);
+  EXPECT_LE(run.wasted_bytes, PredictionGate::kMostWaste * run.expert_bytes + kTopK * kExpertBytes);
   EXPECT_GT(run.wasted_bytes, 0);
 }
 
