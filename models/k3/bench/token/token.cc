@@ -238,7 +238,7 @@ class TokenBench {
         case Kind::kPlan: {
           TokenRow& row = result.rows[row_of[facts.step]];
           row.plan_ns = Median(samples);
-          row.plan_ratio = Median(PairRatios(measured.samples[facts.step], samples));
+          row.plan_ratio = MedianRatio(measured.samples[facts.step], samples);
           break;
         }
         case Kind::kMessage:

@@ -62,12 +62,18 @@ TEST(Meeting, EveryRowIsSentOnceInAnyOrderOfArrival) {
   EXPECT_EQ(ring.used(), 0u);
 }
 
-TEST(Meeting, ExpertsWaitForTheLatentOfTheirOwnLayer) {
+// A meeting to which no trunk comes.
+struct MeetingOfExperts {
   TinyModel tiny;
-  std::vector<std::byte> memory(4096);
-  ByteRing ring(memory.data(), memory.size(), 4096);
-  WeightStream stream(*tiny.pass, tiny.shape().layers, *tiny.reader, ring, 0);
-  Meeting meeting(*tiny.pass, stream, 4096);
+  std::vector<std::byte> memory = std::vector<std::byte>(4096);
+  ByteRing ring{memory.data(), memory.size(), 4096};
+  WeightStream stream{*tiny.pass, tiny.shape().layers, *tiny.reader, ring, 0};
+  Meeting meeting{*tiny.pass, stream, 4096};
+};
+
+TEST(Meeting, ExpertsWaitForTheLatentOfTheirOwnLayer) {
+  MeetingOfExperts fixture;
+  Meeting& meeting = fixture.meeting;
   std::vector<ReadyExpert> ready;
   ReadyExpert expert;
   expert.visit = 7;
@@ -96,11 +102,8 @@ TEST(Meeting, ExpertsWaitForTheLatentOfTheirOwnLayer) {
 }
 
 TEST(Meeting, ExpertsOfAStepThatFailedAreLetGo) {
-  TinyModel tiny;
-  std::vector<std::byte> memory(4096);
-  ByteRing ring(memory.data(), memory.size(), 4096);
-  WeightStream stream(*tiny.pass, tiny.shape().layers, *tiny.reader, ring, 0);
-  Meeting meeting(*tiny.pass, stream, 4096);
+  MeetingOfExperts fixture;
+  Meeting& meeting = fixture.meeting;
   std::vector<ReadyExpert> ready;
   ReadyExpert expert;
   expert.weights.pin = std::make_shared<int>(0);
