@@ -30,11 +30,15 @@ Summary Summarize(std::span<const double> samples) {
 
 double Median(std::span<const double> samples) { return Summarize(samples).median; }
 
-double MedianRatio(std::span<const double> a, std::span<const double> b) {
+std::vector<double> PairRatios(std::span<const double> a, std::span<const double> b) {
   PENSTOCK_CHECK(a.size() == b.size());
   std::vector<double> ratios(a.size());
   for (size_t i = 0; i < a.size(); ++i) ratios[i] = a[i] / b[i];
-  return Median(ratios);
+  return ratios;
+}
+
+double MedianRatio(std::span<const double> a, std::span<const double> b) {
+  return Median(PairRatios(a, b));
 }
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace penstock {
 
@@ -16,6 +17,9 @@ struct Summary {
 // Of at least one sample, in any order. Quartiles lie between two samples in proportion.
 Summary Summarize(std::span<const double> samples);
 double Median(std::span<const double> samples);
+
+// a[round] / b[round], pair by pair. As many of one as of the other.
+std::vector<double> PairRatios(std::span<const double> a, std::span<const double> b);
 
 // The median of a[round] / b[round]: how much longer `a` takes than `b`, from pairs that were
 // measured under about the same conditions. As many of one as of the other.

@@ -69,12 +69,6 @@ std::optional<double> LowerBoundOfMedian(std::vector<double> samples) {
   return samples[rank - 1];
 }
 
-std::vector<double> PairRatios(const std::vector<double>& over, const std::vector<double>& under) {
-  std::vector<double> ratios;
-  for (size_t r = 0; r < over.size(); ++r) ratios.push_back(over[r] / under[r]);
-  return ratios;
-}
-
 class TokenBench {
  public:
   TokenBench(const TokenBenchOptions& options, const BenchHooks& hooks)
