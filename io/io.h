@@ -30,6 +30,8 @@
 // Blocks that stay for a while are a BlockCache (io/cache/block_cache.h); which of them makes room is
 // arithmetic of its own (io/cache/eviction/), which can be replayed over recorded requests.
 //
+// What is written and must be whole or not there is a SealedWriter's (io/sealed/sealed_file.h).
+//
 // Not here: what the bytes mean and when they are wanted.
 
 #include "io/checkpoint.h"
