@@ -65,16 +65,16 @@ void DraftEconomics::RecordTrials(size_t drafted, size_t accepted) {
 
 // Least squares over the means, each weighing as its samples do.
 DraftEconomics::Line DraftEconomics::FitTimes() const {
-  double weights = 0, x = 0, y = 0;
+  double total = 0, x = 0, y = 0;
   for (size_t d = 0; d < times_.size(); ++d) {
     const double w = std::min(static_cast<double>(times_[d].samples), kMostSamples);
-    weights += w;
+    total += w;
     x += w * static_cast<double>(d);
     y += w * times_[d].mean_ns;
   }
-  if (weights == 0) return {};
-  x /= weights;
-  y /= weights;
+  if (total == 0) return {};
+  x /= total;
+  y /= total;
   double xx = 0, xy = 0;
   for (size_t d = 0; d < times_.size(); ++d) {
     const double w = std::min(static_cast<double>(times_[d].samples), kMostSamples);
@@ -95,6 +95,7 @@ double DraftEconomics::TimeOf(size_t drafted, const Line& line) const {
 }
 
 void DraftEconomics::Decide() {
+  if (times_[0].samples == 0) return;  // Nothing to compare with.
   const Line line = FitTimes();
   const double plain_ns = TimeOf(0, line);
   figures_.step_ns = plain_ns;
@@ -124,14 +125,12 @@ std::string DraftEconomics::Summary() const {
   const Figures& f = figures_;
   if (longest_ == 0) return "drafting is off: a step takes one position";
   if (f.drafted == 0) return "nothing was drafted: the text did not repeat itself, or was short";
-  const auto share = [&] {
-    return fmt::format("{} of {} drafted ids were right", f.accepted, f.drafted);
-  };
+  const std::string share = fmt::format("{} of {} drafted ids were right", f.accepted, f.drafted);
   const std::string best = fmt::format("a draft of {} gives {:.2f} ids a step in {:.2f} x the time",
                                        f.length, f.ids_a_step, f.time_ratio);
-  if (always_) return fmt::format("drafts as long as asked: {}; {}", share(), best);
-  return fmt::format("drafting {}: {}; {}", f.on ? "pays" : "does not pay and is off", share(),
-                     best);
+  if (always_ && f.length == 0) return fmt::format("drafts as long as asked: {}", share);
+  if (always_) return fmt::format("drafts as long as asked: {}; {}", share, best);
+  return fmt::format("drafting {}: {}; {}", f.on ? "pays" : "does not pay and is off", share, best);
 }
 
 }  // namespace penstock::text

@@ -36,8 +36,9 @@ class DraftEconomics {
 
   struct Figures {
     uint64_t steps = 0, drafted_steps = 0, drafted = 0, accepted = 0;
-    bool on = false;         // Drafts are asked for beyond probes.
-    size_t length = 0;       // The best one from 1 on; 0 when none is possible or nothing is known.
+    bool on = false;  // Drafts are asked for beyond probes.
+    size_t length =
+        0;  // The best one from 1 on; 0 when none is possible or no step without a draft was measured.
     double step_ns = 0;      // Without a draft.
     double time_ratio = 1;   // Of a step with a draft of `length` to one without.
     double ids_a_step = 1;   // Expected with it.
