@@ -13,9 +13,10 @@ namespace penstock::text {
 // occurred before, however long, and where.
 //
 // Cost: O(1) amortised for an id, in expectation over the hash of transitions; operations() counts
-// it. Memory: at most 2 states of 16 bytes and 3 transitions of 16 bytes for an id, and a hash
-// table of 4 to 16 bytes a transition: 90 to 130 bytes an id in the worst case, about half of it
-// on text. A table of all grams up to a bounded length would take as much from length 8 on.
+// it: 12 to 16 on text, 28 on random bits. Memory: at most 2 states of 16 bytes and 3 transitions of
+// 16 bytes for an id, with 8 to 16 bytes of hash table each: 85 bytes an id on text and on noise,
+// 118 on random bits, 128 at most, and what vectors reserve beyond. A table of all grams up to a
+// bounded length would take as much from a length of 8 on, and find no longer match.
 //
 // Of several places where the longest suffix ended, the one reported is the latest at which it, or
 // one of the few next longer repeated strings that end with it, was the longest match too: always

@@ -61,6 +61,14 @@ Transcript Perform(const RunCase& run, size_t most, size_t chunk, Drafting* draf
   }
   EXPECT_EQ(transcript.generation.drafted, drafted);
   EXPECT_EQ(transcript.generation.accepted, accepted);
+  if (drafting != nullptr) {  // It is told of the steps that generate.
+    const auto prompt_steps = std::count_if(transcript.steps.begin(), transcript.steps.end(),
+                                            [](const StepRecord& step) { return step.prompt; });
+    const DraftEconomics::Figures& figures = drafting->economics.figures();
+    EXPECT_EQ(figures.steps, transcript.steps.size() - static_cast<size_t>(prompt_steps));
+    EXPECT_EQ(figures.drafted, drafted);
+    EXPECT_EQ(figures.accepted, accepted);
+  }
   // Where nothing but limits ended the run, the model was told which step may be the last.
   const StopReason stop = transcript.generation.stop;
   if (drafting == nullptr && (stop == StopReason::kLength || stop == StopReason::kContext) &&
@@ -290,6 +298,35 @@ TEST(GenerateDrafts, GoesOnFromTheStateOfAnyToken) {
     EXPECT_EQ(rest.positions, serial.generation.positions);
     EXPECT_EQ(HistoryModel::HistoryOf(rest.state),
               HistoryModel::HistoryOf(serial.generation.state));
+  }
+}
+
+TEST(FaultGenerateDrafts, ACancelledStepKeepsWhatItsDraftWasToFollow) {
+  const RunCase run{.seed = 6, .vocab = 20, .options = {.n = 25}};
+  const Transcript serial = Perform(run, 1, 0, nullptr);
+  const Sequence& ids = serial.generation.ids;
+  Sequence truth = run.prompt;
+  truth.insert(truth.end(), ids.begin(), ids.end());
+  for (size_t at = 0; at + 1 < ids.size(); ++at) {
+    HistoryModel model(run.vocab, 1000, 6, run.seed);
+    auto sampler = Sampler::Create({});
+    Drafting drafting = Scripted(Aimed(Aim::kRandom, truth, run.vocab, at), 5);
+    GenerateCallbacks callbacks;
+    callbacks.on_token = [&](const TokenRecord& token) {
+      if (token.index == at) model.Cancel();
+      return true;
+    };
+    const Generation g =
+        Generate(model, run.prompt, *sampler, {}, run.options, callbacks, {.drafting = &drafting});
+    // The step that brought the token brought those behind it too.
+    ASSERT_GT(g.ids.size(), at);
+    EXPECT_TRUE(std::equal(g.ids.begin(), g.ids.end(), ids.begin()));
+    if (g.ids.size() == ids.size()) continue;
+    ASSERT_TRUE(g.error);
+    EXPECT_EQ(g.error->code, ErrorCode::kCancelled);
+    EXPECT_EQ(g.positions, run.prompt.size() + g.ids.size() - 1);
+    EXPECT_EQ(g.state->position(), g.positions);
+    EXPECT_EQ(HistoryModel::HistoryOf(g.state), serial.tokens[g.ids.size() - 1].history);
   }
 }
 

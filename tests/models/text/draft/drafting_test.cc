@@ -1,7 +1,11 @@
 #include "models/text/draft/drafting.h"
 
+#include <algorithm>
+#include <random>
+
 #include <gtest/gtest.h>
 
+#include "models/text/draft/ngram_drafter.h"
 #include "runtime/options/options.h"
 
 namespace penstock::text {
@@ -43,6 +47,48 @@ TEST(Drafting, IsAsLongAsAskedOrAsAStepTakes) {
   EXPECT_TRUE(drafting->drafter->Draft(4).empty());
   drafting->drafter->Append(std::span(&ids[1], 1));
   EXPECT_EQ(drafting->drafter->Draft(4).size(), 4u);
+}
+
+// Ids a step's time of one position, when `text` is what comes out behind its first `prompt` ids
+// and each further position takes `more` of that time.
+double SpeedOf(const std::vector<TokenId>& text, size_t prompt, double more) {
+  constexpr double kStepNs = 1e9;
+  Drafting drafting = std::move(**CreateDrafting({}, 8));
+  drafting.drafter->Append(std::span(text).first(prompt));
+  double ns = 0;
+  for (size_t at = prompt; at < text.size();) {
+    const auto draft =
+        drafting.drafter->Draft(std::min(drafting.economics.Length(), text.size() - at - 1));
+    const auto right = static_cast<size_t>(
+        std::mismatch(draft.begin(), draft.end(), text.begin() + static_cast<ptrdiff_t>(at)).first -
+        draft.begin());
+    const double step_ns = kStepNs * (1 + more * static_cast<double>(draft.size()));
+    ns += step_ns;
+    drafting.economics.Record(draft.size(), right, static_cast<uint64_t>(step_ns));
+    drafting.drafter->Append(std::span(text).subspan(at, right + 1));
+    at += right + 1;
+  }
+  return static_cast<double>(text.size() - prompt) * kStepNs / ns;
+}
+
+TEST(Drafting, PaysOnAListReadTwiceAndCostsLittleWhereNothingRepeats) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    std::vector<TokenId> list(200), noise(2000), narrow(2000);
+    for (TokenId& id : list) id = random() % 8192;
+    for (TokenId& id : noise) id = random() % 8192;
+    for (TokenId& id : narrow) id = random() % 40;
+    const std::vector<TokenId> once = list;
+    list.insert(list.end(), once.begin(), once.end());
+    for (const double more : {0.05, 0.15, 0.3}) {
+      SCOPED_TRACE(more);
+      // The best there is: 8 ids in the time of 1 + 7 x more steps.
+      EXPECT_GT(SpeedOf(list, 210, more), 0.8 * 8 / (1 + 7 * more));
+      EXPECT_GT(SpeedOf(noise, 20, more), 0.99);
+      EXPECT_GT(SpeedOf(narrow, 20, more), 0.97);
+    }
+  }
 }
 
 TEST(Drafting, NoDrafterNeverGuesses) {

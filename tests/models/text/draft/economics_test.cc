@@ -126,6 +126,14 @@ TEST(DraftEconomics, ComesBackWhenDraftsBecomeRight) {
   EXPECT_GT(later.mean_length(), 3);
 }
 
+TEST(DraftEconomics, ForgetsThatDraftsWereRight) {
+  DraftEconomics economics(4);
+  Simulate(economics, {.more_ns = 0.3e9, .right = 0.98}, 3000, 1);
+  EXPECT_TRUE(economics.figures().on);
+  Simulate(economics, {.more_ns = 0.3e9, .right = 0}, 60, 2);
+  EXPECT_FALSE(economics.figures().on);
+}
+
 TEST(DraftEconomics, KeepsMeasuringStepsWithoutADraftWhileItIsOn) {
   DraftEconomics economics(4);
   Simulate(economics, {.right = 1}, 100, 1);
@@ -154,11 +162,10 @@ TEST(DraftEconomics, IsNearTheBestLengthOnEverySettingInSpiteOfNoise) {
 }
 
 TEST(DraftEconomics, OneSlowStepDoesNotMoveIt) {
-  DraftEconomics economics(4);
+  DraftEconomics economics(1);
   Simulate(economics, {.more_ns = 0.05e9, .right = 0.9}, 100, 1);
-  const size_t length = economics.Length();
   const double ratio = economics.figures().time_ratio;
-  economics.Record(length, length, uint64_t{1'000'000'000'000});
+  economics.Record(1, 1, uint64_t{1'000'000'000'000});
   EXPECT_LT(economics.figures().time_ratio, 1.15 * ratio);
   EXPECT_TRUE(economics.figures().on);
 }
