@@ -31,16 +31,26 @@ namespace {
 // One call of Generate: what it works on and what it has so far.
 class Run {
  public:
-  Run(TextModel& model, Sampler& sampler, std::span<const TokenId> eos,
-      const GenerateOptions& options, const GenerateCallbacks& callbacks)
-      : model_(model), sampler_(sampler), eos_(eos), options_(options), callbacks_(callbacks) {}
+  Run(TextModel& model, Chooser& chooser, std::span<const TokenId> eos,
+      const GenerateOptions& options, const GenerateCallbacks& callbacks, const GenerateFrom& from)
+      : model_(model),
+        chooser_(chooser),
+        eos_(eos),
+        options_(options),
+        callbacks_(callbacks),
+        drafting_(from.drafting),
+        context_(options.context > 0 ? options.context : model.max_context()),
+        most_ids_(std::min(options.n, chooser.most())) {
+    generation_.state = from.state;
+    if (from.state) generation_.positions = from.state->position();
+  }
 
   Generation Continue(std::span<const TokenId> prompt) {
     if (Status checked = Check(prompt); !checked) {
       Fail(std::move(checked).error());
-    } else if (options_.n > 0) {
-      context_ = options_.context > 0 ? options_.context : model_.max_context();
-      for (bool more = ReadPrompt(prompt); more;) more = Choose() && Advance();
+    } else if (most_ids_ > 0) {
+      if (drafting_ != nullptr) drafting_->drafter->Append(prompt);
+      for (bool more = ReadPrompt(prompt); more;) more = Advance();
     }
     return std::move(generation_);
   }
@@ -48,17 +58,25 @@ class Run {
  private:
   Status Check(std::span<const TokenId> prompt) const;
   bool ReadPrompt(std::span<const TokenId> prompt);
-  struct StepKind {
-    bool prompt = false;
-    bool more = false;  // Another step is to follow, unless the token chosen ends the run.
-  };
-  bool Step(std::span<const TokenId> tokens, StepKind kind);
-  // Whether limits leave a further step after one that takes `tokens` and chooses a token.
-  bool GoesOnAfter(size_t tokens) const {
-    return generation_.ids.size() + 1 < options_.n && generation_.positions + tokens < context_;
-  }
-  bool Choose();
   bool Advance();
+  void AppendDraft();
+  struct StepKind {
+    StepRecord record;  // What is known of it beforehand.
+    StepOutput output = StepOutput::kAll;
+    bool more = false;  // Another step is to follow, unless a token chosen ends the run.
+  };
+  bool Step(const StepKind& kind);
+  void Verify();
+  bool Take();
+  bool Emit(const Choice& choice, std::span<const float> logits);
+  void Report();
+
+  // Whether limits leave a further step after one that consumes `tokens` and chooses a token.
+  bool GoesOnAfter(size_t tokens) const {
+    return generation_.ids.size() + 1 < most_ids_ && generation_.positions + tokens < context_;
+  }
+  bool IsEnd(TokenId id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
+  bool EndsRun(TokenId id) const { return !options_.ignore_eos && IsEnd(id); }
   bool Stop(StopReason reason) {
     generation_.stop = reason;
     return false;
@@ -69,13 +87,22 @@ class Run {
   }
 
   TextModel& model_;
-  Sampler& sampler_;
+  Chooser& chooser_;
   std::span<const TokenId> eos_;
   const GenerateOptions& options_;
   const GenerateCallbacks& callbacks_;
-  size_t context_ = 0;
-  std::span<const float> logits_;  // The row behind the last token consumed.
+  Drafting* drafting_;
+  size_t context_;
+  size_t most_ids_;
   Generation generation_;
+
+  // Of the step at hand.
+  std::vector<TokenId> fed_;      // What it consumes: certain tokens, then the draft.
+  StepRecord record_;             // It has fed_.size() positions.
+  std::vector<StateRef> after_;   // [1 + drafted], the first after the last certain token;
+  std::span<const float> rows_;   // [1 + drafted, V] likewise.
+  std::vector<Choice> choices_;   // What rows say as far as the draft is right.
+  std::optional<Error> failure_;  // Why there is no choice behind those.
 };
 
 Status Run::Check(std::span<const TokenId> prompt) const {
@@ -91,76 +118,169 @@ Status Run::Check(std::span<const TokenId> prompt) const {
     return Refused(fmt::format("expected a context of at most the model's {} positions, got {}",
                                model_.max_context(), options_.context));
   }
-  const size_t bound = options_.context > 0 ? options_.context : model_.max_context();
-  if (prompt.size() > bound) {
-    return Refused(fmt::format("expected a prompt of at most {} tokens, the context, got {}", bound,
-                               prompt.size()));
+  const size_t before = generation_.positions;
+  if (before > context_ || prompt.size() > context_ - before) {
+    return Refused(fmt::format("expected a prompt of at most {} tokens, the context, got {}",
+                               context_ - std::min(before, context_), prompt.size()));
   }
-  return {};
+  return chooser_.Check(before + prompt.size(), vocab);
 }
 
 bool Run::ReadPrompt(std::span<const TokenId> prompt) {
   const size_t most = model_.max_positions();
   PENSTOCK_CHECK(most > 0);
-  for (; prompt.size() > most; prompt = prompt.subspan(most)) {
-    if (!Step(prompt.first(most), {.prompt = true, .more = true})) return false;
+  const size_t chunk = options_.prefill_chunk > 0 ? std::min(options_.prefill_chunk, most) : most;
+  if (!generation_.state) generation_.state = model_.EmptyState();
+  for (; prompt.size() > chunk; prompt = prompt.subspan(chunk)) {
+    fed_.assign(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(chunk));
+    if (!Step({{.prompt = true}, StepOutput::kState, true})) return false;
+    generation_.state = std::move(after_.back());
+    generation_.positions += chunk;
+    Report();
   }
-  return Step(prompt, {.prompt = true, .more = GoesOnAfter(prompt.size())});
+  fed_.assign(prompt.begin(), prompt.end());
+  return Step({{.prompt = true}, StepOutput::kLast, GoesOnAfter(prompt.size())}) && Take();
 }
 
-bool Run::Step(std::span<const TokenId> tokens, StepKind kind) {
-  if (!generation_.state) generation_.state = model_.EmptyState();
-  StepRecord record{generation_.steps, generation_.positions, tokens.size(), kind.prompt, 0};
+// Consumes the token chosen last, and guesses at those behind it.
+bool Run::Advance() {
+  fed_.assign(1, generation_.ids.back());
+  AppendDraft();
+  const size_t drafted = fed_.size() - 1;
+  if (!Step({{.drafted = drafted}, StepOutput::kAll, GoesOnAfter(1)})) return false;
+  return Take();
+}
+
+void Run::AppendDraft() {
+  if (drafting_ == nullptr) return;
+  // Each of fed_ has a position, and each may be followed by an id.
+  const size_t most =
+      std::min({model_.max_positions(), context_ - generation_.positions,
+                most_ids_ - generation_.ids.size(), drafting_->economics.Length() + 1});
+  if (most <= 1) return;
+  for (const TokenId id : drafting_->drafter->Draft(most - 1)) {
+    if (fed_.size() == most || id >= model_.vocab_size() || EndsRun(id)) break;
+    fed_.push_back(id);
+  }
+}
+
+// Has the model consume fed_.
+bool Run::Step(const StepKind& kind) {
+  record_ = kind.record;
+  record_.index = generation_.steps;
+  record_.begin = generation_.positions;
+  record_.positions = fed_.size();
   model_.ExpectMore(kind.more);
+  model_.Want(kind.output);
   const auto start = std::chrono::steady_clock::now();
-  Result<StepResult> result = model_.Step(generation_.state, tokens);
+  Result<StepResult> result = model_.Step(generation_.state, fed_);
   if (!result) return Fail(std::move(result).error());
   const auto elapsed = std::chrono::steady_clock::now() - start;
-  record.elapsed_ns =
+  record_.elapsed_ns =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-  const size_t vocab = model_.vocab_size();
-  PENSTOCK_CHECK(result->after.size() == tokens.size());
-  PENSTOCK_CHECK(result->logits.size() == tokens.size() * vocab);
-  generation_.state = std::move(result->after.back());
-  logits_ = result->logits.last(vocab);
+  const size_t used = 1 + record_.drafted;
+  const size_t rows = kind.output == StepOutput::kState ? 0 : used * model_.vocab_size();
+  PENSTOCK_CHECK(result->after.size() >= used && result->after.size() <= fed_.size());
+  PENSTOCK_CHECK(result->logits.size() >= rows);
   ++generation_.steps;
-  generation_.positions += tokens.size();
-  if (callbacks_.on_step) callbacks_.on_step(record);
+  after_ = std::move(result->after);
+  after_.erase(after_.begin(), after_.end() - static_cast<ptrdiff_t>(used));
+  rows_ = result->logits.last(rows);
   return true;
 }
 
-// Takes the next token from logits_, reports it, and says whether to go on.
-bool Run::Choose() {
-  const size_t position = generation_.positions;
-  Result<TokenId> id = sampler_.Sample(logits_, position);
-  if (!id) {
-    Error error = std::move(id).error();
-    error.where = fmt::format("step {}, position {}", generation_.steps - 1, position - 1);
-    return Fail(std::move(error));
+// Chooses from the rows in turn, as long as the draft has said what they choose.
+void Run::Verify() {
+  const std::span<const TokenId> draft = std::span(fed_).last(record_.drafted);
+  const size_t vocab = model_.vocab_size();
+  const size_t position = record_.begin + fed_.size() - draft.size();  // Of the first choice.
+  choices_.clear();
+  failure_.reset();
+  for (size_t row = 0; row <= draft.size(); ++row) {
+    if (row > 0 && choices_.back().id != draft[row - 1]) break;
+    record_.accepted = row;
+    Result<Choice> choice = chooser_.Choose(rows_.subspan(row * vocab, vocab), position + row);
+    if (!choice) {
+      failure_ = std::move(choice).error();
+      failure_->where = fmt::format("step {}, position {}", record_.index, position + row - 1);
+      break;
+    }
+    PENSTOCK_CHECK(choice->id < vocab);
+    choices_.push_back(*choice);
   }
-  const bool eos = std::find(eos_.begin(), eos_.end(), *id) != eos_.end();
-  const TokenRecord record{*id, generation_.ids.size(), position, eos, logits_};
-  generation_.ids.push_back(*id);
-  const bool wanted = !callbacks_.on_token || callbacks_.on_token(record);
+}
+
+// Goes on with what the step's rows choose, and says whether there is another step.
+bool Run::Take() {
+  Verify();
+  Report();
+  const size_t vocab = model_.vocab_size();
+  generation_.positions += fed_.size() - record_.drafted;
+  generation_.state = after_[0];
+  const size_t emitted = generation_.ids.size();
+  bool more = true;
+  for (size_t row = 0; row < choices_.size() && more; ++row) {
+    if (row > 0) {
+      generation_.state = after_[row];
+      ++generation_.positions;
+    }
+    more = Emit(choices_[row], rows_.subspan(row * vocab, vocab));
+  }
+  if (more && failure_) {
+    generation_.state = after_[record_.accepted];
+    generation_.positions = generation_.state->position();
+    more = Fail(std::move(*failure_));
+  }
+  after_.clear();  // What was not accepted is dropped.
+  if (drafting_ != nullptr) {
+    drafting_->drafter->Append(std::span<const TokenId>(generation_.ids).subspan(emitted));
+  }
+  return more;
+}
+
+// Takes a token, and says whether to go on.
+bool Run::Emit(const Choice& choice, std::span<const float> logits) {
+  const size_t index = generation_.ids.size();
+  const bool eos = IsEnd(choice.id);
+  generation_.ids.push_back(choice.id);
+  if (choice.log_probability) generation_.score.Add(*choice.log_probability);
+  const bool wanted =
+      !callbacks_.on_token || callbacks_.on_token({.id = choice.id,
+                                                   .index = index,
+                                                   .position = generation_.positions,
+                                                   .eos = eos,
+                                                   .logits = logits,
+                                                   .log_probability = choice.log_probability,
+                                                   .state = generation_.state});
   if (eos && !options_.ignore_eos) return Stop(StopReason::kEos);
   if (!wanted) return Stop(StopReason::kRequested);
-  if (generation_.ids.size() >= options_.n) return Stop(StopReason::kLength);
+  if (generation_.ids.size() >= most_ids_) return Stop(StopReason::kLength);
   if (generation_.positions >= context_) return Stop(StopReason::kContext);
   return true;
 }
 
-// Consumes the token chosen last.
-bool Run::Advance() {
-  const TokenId last = generation_.ids.back();
-  return Step({&last, 1}, {.prompt = false, .more = GoesOnAfter(1)});
+void Run::Report() {
+  generation_.drafted += record_.drafted;
+  generation_.accepted += record_.accepted;
+  if (drafting_ != nullptr && !record_.prompt) {
+    drafting_->economics.Record(record_.drafted, record_.accepted, record_.elapsed_ns);
+  }
+  if (callbacks_.on_step) callbacks_.on_step(record_);
 }
 
 }  // namespace
 
+Generation Generate(TextModel& model, std::span<const TokenId> prompt, Chooser& chooser,
+                    std::span<const TokenId> eos, const GenerateOptions& options,
+                    const GenerateCallbacks& callbacks, const GenerateFrom& from) {
+  return Run(model, chooser, eos, options, callbacks, from).Continue(prompt);
+}
+
 Generation Generate(TextModel& model, std::span<const TokenId> prompt, Sampler& sampler,
                     std::span<const TokenId> eos, const GenerateOptions& options,
-                    const GenerateCallbacks& callbacks) {
-  return Run(model, sampler, eos, options, callbacks).Continue(prompt);
+                    const GenerateCallbacks& callbacks, const GenerateFrom& from) {
+  SampledIds chooser(sampler);
+  return Generate(model, prompt, chooser, eos, options, callbacks, from);
 }
 
 }  // namespace penstock::text

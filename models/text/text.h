@@ -3,8 +3,8 @@
 // penstock::text: everything whose unit is a token id.
 //
 //   prompt ─► Tokenizer ─► ids ─► Generate ──────────────► ids ─► Detokenizer ─► UTF-8
-//                                  │  ▲   ▲
-//                           tokens │  │   └ Sampler: logits row and position ─► id
+//                     Drafter ─►   │  ▲   ▲
+//                           tokens │  │   └ Chooser: logits row and position ─► id
 //                                  ▼  │ logits
 //                                TextModel ─► StateRef after every token
 //
@@ -17,12 +17,20 @@
 //   detokenizer.h  Detokenizer: ids to complete UTF-8, one at a time
 //   sampler.h      Sampler: a pure function of (logits, seed, position), so that neither prompt
 //                  chunks nor drafts nor a resumed run can move a choice
+//   choose/        Chooser: what decides an id, the sampler or a given text, which is scored
+//   draft/         Drafter: guesses ahead, verified in one step and never seen in what is emitted;
+//                  DraftEconomics: how long a guess pays
 //   generate.h     Generate: the loop around TextModel::Step, with its stop reasons
 //   token_ids.h    ids written as text
 //
 // Nothing here starts a thread, prints, or reads a file other than the tokenizer's two.
 
+#include "models/text/choose/chooser.h"
+#include "models/text/choose/forced_ids.h"
+#include "models/text/choose/log_probability.h"
 #include "models/text/detokenizer.h"
+#include "models/text/draft/drafting.h"
+#include "models/text/draft/ngram_drafter.h"
 #include "models/text/generate.h"
 #include "models/text/sampler.h"
 #include "models/text/text_model.h"

@@ -22,8 +22,18 @@ class State {
 };
 using StateRef = std::shared_ptr<const State>;
 
+// What of a step's result is used. A draft is verified at every position; of a prompt only the end
+// matters.
+enum class StepOutput {
+  kAll,    // The state and the row of logits of every token.
+  kLast,   // Those of the last token.
+  kState,  // The state after the last token, and no logits.
+};
+
 // after[i] is the state once tokens[0..i] are consumed; logits row i is what predicts the token
-// that follows tokens[i].
+// that follows tokens[i]. Where less than StepOutput::kAll was wanted, entries may be missing at
+// the front: after.back() is always the state after the last token and, but for kState, the last
+// `vocab` floats of logits are its row.
 struct StepResult {
   std::vector<StateRef> after;    // [T]
   std::span<const float> logits;  // [T, vocab], valid until the model's next Step
@@ -42,6 +52,9 @@ class TextModel {
   // the tokens stops at the end of the last expected step, so that a run which ends by its limits
   // reads no byte it does not use. True until told otherwise.
   virtual void ExpectMore(bool more) = 0;
+  // Says what of the next Steps' results is used, so that the model need not make or keep the rest.
+  // kAll until told otherwise. A model that makes everything always may ignore it.
+  virtual void Want(StepOutput output) { (void)output; }
   // Makes a running Step, or the next one, return kCancelled soon.
   virtual void Cancel() = 0;
 };

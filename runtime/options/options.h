@@ -110,7 +110,14 @@ class RowVisitor {
                   const char* help) {
     OptionRow row = Row(names, help);
     row.unit = unit;
-    if constexpr (std::is_same_v<Min, ZeroIsAuto>) {
+    if constexpr (std::is_same_v<Min, ZeroIsAuto> && std::is_integral_v<T>) {
+      const Wide high = max;
+      row.range = "auto, " + FormatRange(Wide{0}, high);
+      row.assign = Assign(field, [=](auto text) {
+        return text == "auto" ? Result<Wide>(Wide{0}) : ParseInteger(text, 0, high);
+      });
+      row.value = [&field] { return field == 0 ? Json("auto") : Json(field); };
+    } else if constexpr (std::is_same_v<Min, ZeroIsAuto>) {
       static_assert(std::is_same_v<T, ByteSize>);
       const ByteSize high{static_cast<uint64_t>(max)};
       row.range = "auto, " + FormatRange(ByteSize{}, high);

@@ -67,6 +67,20 @@ TEST(Generate, ReadsThePromptInChunksAndNeverTheLastToken) {
   }
 }
 
+TEST(Generate, ReadsThePromptInChunksOfTheSizeAskedForOrOfAStep) {
+  const Ids prompt = {5, 6, 7, 8, 9, 10, 11};
+  for (size_t most : {1, 3, 7, 8}) {
+    for (size_t chunk : {0, 1, 2, 3, 6, 7, 100}) {
+      TableModel model(kTableVocab, 1000, most);
+      const Generation g = Continue(model, prompt, {.n = 1, .prefill_chunk = chunk});
+      const size_t size = chunk == 0 ? most : std::min(chunk, most);
+      EXPECT_EQ(g.steps, (7 + size - 1) / size);
+      EXPECT_EQ(model.steps.front().size(), std::min<size_t>(size, 7));
+      EXPECT_EQ(g.ids, Continuation(prompt, 1));
+    }
+  }
+}
+
 TEST(Generate, ReportsEveryStepAndTokenInOrder) {
   TableModel model(kTableVocab, 1000, 2);
   const Ids prompt = {1, 2, 3};
@@ -254,13 +268,16 @@ TEST(Generate, DeclaresItsOptions) {
   GenerateOptions options;
   OptionSet set;
   set.Add("generate", options);
-  for (const char* name : {"n-predict", "n", "ctx-size", "c", "ignore-eos"}) {
+  for (const char* name : {"n-predict", "n", "ctx-size", "c", "ignore-eos", "prefill-chunk"}) {
     EXPECT_NE(set.Find(name), nullptr) << name;
   }
   EXPECT_TRUE(set.Find("n")->assign("7"));
   EXPECT_TRUE(set.Find("c")->assign("0"));
   EXPECT_EQ(options.n, 7u);
   EXPECT_FALSE(set.Find("n")->assign("-1"));
+  EXPECT_EQ(set.Find("prefill-chunk")->value(), "auto");
+  EXPECT_TRUE(set.Find("prefill-chunk")->assign("5"));
+  EXPECT_EQ(options.prefill_chunk, 5u);
 }
 
 TEST(Generate, NamesItsStopReasons) {
