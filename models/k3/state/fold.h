@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "models/k3/state/state.h"
+#include "ops/kernels/kernels.h"
+
+namespace penstock::k3 {
+
+// What a version is, apart from how its store happens to hold it. Not while a step runs; the version
+// is left as it is.
+
+// One head of a KDA layer at the version's position, KdaLayout::head_floats: its base, advanced over
+// the entries that follow. `taps` are those of the layer's first head. `scratch`: 3 * D floats.
+void FoldHead(const SequenceState& version, size_t layer, size_t head, const ops::Kernels& kernels,
+              const KdaTaps& taps, float* out, float* scratch);
+
+// XXH3-64 over the position, every head so advanced, and the rows of every latent cache. `taps`
+// [kda layers], as above. Equal after the same tokens, in whatever steps.
+uint64_t FoldState(const SequenceState& version, const ops::Kernels& kernels,
+                   std::span<const KdaTaps> taps);
+
+}  // namespace penstock::k3
