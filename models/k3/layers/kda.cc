@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "models/k3/state/fold.h"
+
 namespace penstock::k3 {
 namespace {
 
@@ -33,31 +35,6 @@ struct HeadScratch {
   Inputs q, k, v;
   float* convolved;  // [3][D]
 };
-
-// Brings the head's part of the base to where the step begins.
-const float* AdvanceBase(const Context& context, const KdaTaps& taps, size_t head, float* scratch) {
-  const KdaVisit& visit = context.kda_visit;
-  if (visit.base == nullptr) return nullptr;
-  const KdaLayout& layout = context.store.kda_layout();
-  const StepLog& log = *context.before->log;
-  KdaBase& base = *visit.base;
-  float* const state = base.head(layout, head);
-  if (visit.fresh) {
-    if (visit.source != nullptr) {
-      std::copy_n(visit.source->head(layout, head), layout.head_floats(), state);
-      base.positions[head] = visit.source->positions[head];
-    } else {
-      std::fill_n(state, layout.head_floats(), 0.0f);
-      base.positions[head] = log.first;
-    }
-  }
-  for (size_t& at = base.positions[head]; at < context.before->position(); ++at) {
-    const MutableBuffer& memory = log.entry(context.kda_ordinal, at - log.first);
-    const KdaEntry entry(layout, reinterpret_cast<float*>(memory.data()), head);
-    AdvanceHead(context.kernels, layout, taps, entry, state, scratch);
-  }
-  return state;
-}
 
 // The inputs that the first positions look back at, and S where there is none yet.
 void LoadHistory(const KdaLayout& layout, const float* state, const HeadScratch& scratch) {
@@ -132,7 +109,8 @@ void KdaHead(Context& context, size_t head) {
   const KdaLayout& layout = context.store.kda_layout();
   const HeadScratch scratch(layout, context.positions);
   const float* const state =
-      AdvanceBase(context, TapsOf(context.vectors(), layout, head), head, scratch.convolved);
+      AdvanceBase(*context.before, context.kda_visit, context.kda_ordinal, head, context.kernels,
+                  TapsOf(context.vectors(), layout, 0), scratch.convolved);
   LoadHistory(layout, state, scratch);
   for (size_t t = 0; t < context.positions; ++t) {
     StepPosition(context, scratch, t == 0 && state != nullptr ? state : scratch.state, t, head);

@@ -22,7 +22,42 @@ class Sum {
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
 };
 
+// From position `at` to the version's.
+void AdvanceOver(const SequenceState& version, size_t layer, size_t head,
+                 const ops::Kernels& kernels, const KdaTaps& taps, size_t& at, float* state,
+                 float* scratch) {
+  const StepLog& log = *version.log;
+  const KdaLayout& layout = log.store->kda_layout();
+  const size_t offset = head * layout.width * layout.taps;
+  const KdaTaps own{taps.k + offset, taps.v + offset};
+  PENSTOCK_CHECK(at >= log.first && at <= version.position());
+  for (; at < version.position(); ++at) {
+    const MutableBuffer& memory = log.entry(layer, at - log.first);
+    PENSTOCK_CHECK(memory.data() != nullptr);
+    const KdaEntry entry(layout, reinterpret_cast<float*>(memory.data()), head);
+    AdvanceHead(kernels, layout, own, entry, state, scratch);
+  }
+}
+
 }  // namespace
+
+const float* AdvanceBase(const SequenceState& before, const KdaVisit& visit, size_t layer,
+                         size_t head, const ops::Kernels& kernels, const KdaTaps& taps,
+                         float* scratch) {
+  if (visit.base == nullptr) return nullptr;
+  const KdaLayout& layout = before.log->store->kda_layout();
+  KdaBase& base = *visit.base;
+  float* const state = base.head(layout, head);
+  if (visit.source != nullptr) {
+    std::copy_n(visit.source->head(layout, head), layout.head_floats(), state);
+    base.positions[head] = visit.source->positions[head];
+  } else if (visit.fresh) {
+    std::fill_n(state, layout.head_floats(), 0.0f);
+    base.positions[head] = before.log->first;
+  }
+  AdvanceOver(before, layer, head, kernels, taps, base.positions[head], state, scratch);
+  return state;
+}
 
 void FoldHead(const SequenceState& version, size_t layer, size_t head, const ops::Kernels& kernels,
               const KdaTaps& taps, float* out, float* scratch) {
@@ -35,15 +70,7 @@ void FoldHead(const SequenceState& version, size_t layer, size_t head, const ops
   } else {
     std::fill_n(out, layout.head_floats(), 0.0f);
   }
-  const size_t offset = head * layout.width * layout.taps;
-  const KdaTaps own{taps.k + offset, taps.v + offset};
-  PENSTOCK_CHECK(at >= log.first && at <= version.position());
-  for (; at < version.position(); ++at) {
-    const MutableBuffer& memory = log.entry(layer, at - log.first);
-    PENSTOCK_CHECK(memory.data() != nullptr);
-    const KdaEntry entry(layout, reinterpret_cast<float*>(memory.data()), head);
-    AdvanceHead(kernels, layout, own, entry, out, scratch);
-  }
+  AdvanceOver(version, layer, head, kernels, taps, at, out, scratch);
 }
 
 uint64_t FoldState(const SequenceState& version, const ops::Kernels& kernels,

@@ -1,10 +1,14 @@
 // A step of several positions gives the bits of as many steps of one, whatever becomes of the
 // versions it leaves.
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <random>
+#include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -103,6 +107,169 @@ TEST(NumericPositions, ChunksAndDraftsGiveTheBitsOfSerialDecoding) {
     ASSERT_NE(engine, nullptr);
     ASSERT_NO_FATAL_FAILURE(ExpectSerialBits(serial, *engine, random)) << "run " << run;
   }
+}
+
+SynthOptions DrawShape(std::mt19937& random) {
+  const auto between = [&](size_t least, size_t most) {
+    return least + random() % (most - least + 1);
+  };
+  SynthOptions options;
+  options.vocab = 300;
+  options.seed = random();
+  options.layers = between(2, 9);
+  options.hidden = 4 * between(4, 24);
+  options.kda_heads = between(1, 5);
+  options.kda_width = between(3, 36);
+  options.taps = between(1, 5);
+  options.mla_heads = between(1, 11);
+  options.q_rank = between(4, 40);
+  options.kv_rank = between(3, 40);
+  options.nope = between(3, 16);
+  options.rope = between(1, 8);
+  options.value = between(3, 16);
+  options.experts = between(4, 12);
+  options.top_k = between(1, 4);
+  options.shared = 1;
+  options.latent = 32 * between(1, 5);
+  options.expert_width = 32 * between(1, 3);
+  options.dense_width = between(8, 60);
+  options.residual_block = between(1, 5);
+  options.full_rank_gate = random() % 2 == 0;
+  options.decay_bound = random() % 2 == 0 ? options.decay_bound : 0;
+  return options;
+}
+
+TEST(NumericPositions, AtRandomShapes) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int run = 0; run < 4; ++run) {
+    SynthOptions shape = DrawShape(random);
+    shape.out = testing::TempDir() + "penstock_positions_" + std::to_string(getpid());
+    std::filesystem::remove_all(shape.out);
+    const auto made = Synthesize(shape, {});
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+    PipelineOptions options;
+    options.pin = "0";
+    const Serial serial(shape.out, DrawIds(random, 70, shape.vocab));
+    const auto engine = OpenMany(shape.out, serial.ids.size(), options);
+    ASSERT_NE(engine, nullptr);
+    ASSERT_NO_FATAL_FAILURE(ExpectSerialBits(serial, *engine, random)) << "run " << run;
+    std::filesystem::remove_all(shape.out);
+  }
+}
+
+TEST(NumericPositions, EveryPrefixOfADraftCanBeGoneOnFrom) {
+  std::mt19937 random(5);
+  const Serial serial(kTiny, DrawIds(random, 12, 2048));
+  const auto engine = OpenMany(kTiny, 20);
+  const std::span<const text::TokenId> ids(serial.ids);
+  for (size_t keep = 1; keep <= 8; ++keep) {
+    text::StateRef state = engine->EmptyState();
+    state = engine->Step(state, ids.first(2))->after.back();
+    std::vector<text::TokenId> draft(ids.begin() + 2, ids.begin() + 10);
+    for (size_t t = keep; t < draft.size(); ++t) draft[t] = 7;
+    state = engine->Step(state, draft)->after[keep - 1];
+    const auto step = engine->Step(state, ids.subspan(2 + keep, 2));
+    ASSERT_TRUE(step.has_value()) << step.error().message;
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(serial, 2 + keep, *step, *engine)) << "keep " << keep;
+  }
+}
+
+// Cancels the run in the body of a stage of this name that begins as number `at`.
+class CancelAt : public StepObserver {
+ public:
+  CancelAt(Engine& engine, std::string stage, size_t at)
+      : engine_(engine), stage_(std::move(stage)), left_(static_cast<long>(at)) {}
+  void Begins(const graph::NodeFacts& node, graph::Subject*) override {
+    if (node.name == stage_ && left_.fetch_sub(1) == 0) engine_.Cancel();
+  }
+
+ private:
+  Engine& engine_;
+  const std::string stage_;
+  std::atomic<long> left_;
+};
+
+TEST(NumericPositions, AStepCancelledHalfWayLeavesEveryVersionAsItWas) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  const Serial serial(kTiny, DrawIds(random, 16, 2048));
+  const std::span<const text::TokenId> ids(serial.ids);
+  const auto engine = OpenMany(kTiny, 20);
+  int cancelled = 0;
+  for (int run = 0; run < 12; ++run) {
+    const char* const stage = run % 3 == 2 ? "combine" : "kda";
+    std::vector<text::StateRef> held{
+        engine->Step(engine->EmptyState(), ids.first(3))->after.back()};
+    auto drafted = engine->Step(held[0], ids.subspan(3, 4));
+    ASSERT_TRUE(drafted.has_value()) << drafted.error().message;
+    if (run % 2 == 0) held.clear();  // Else a saved branch, for which bases are copied.
+    held.push_back(std::move(drafted->after[2]));
+    if (run % 4 < 2) held.push_back(std::move(drafted->after[3]));
+    drafted->after.clear();
+    const text::StateRef before = held.back();
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      CancelAt canceller(*engine, stage, random() % 18);
+      engine->Observe(&canceller);
+      const auto step = engine->Step(before, ids.subspan(before->position(), 5));
+      engine->Observe(nullptr);
+      cancelled += !step.has_value();
+      for (const text::StateRef& version : held) {
+        ASSERT_EQ(engine->Fold(version), serial.folds[version->position()])
+            << "run " << run << ", " << stage << ", position " << version->position();
+      }
+    }
+    const auto step = engine->Step(before, ids.subspan(before->position(), 5));
+    ASSERT_TRUE(step.has_value()) << step.error().message;
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(serial, before->position(), *step, *engine));
+    for (const text::StateRef& version : held) {
+      ASSERT_EQ(engine->Fold(version), serial.folds[version->position()]) << "run " << run;
+    }
+  }
+  EXPECT_GT(cancelled, 12);
+}
+
+TEST(Positions, EachExpertIsDemandedOnceForAllOfThem) {
+  PipelineOptions options;
+  options.pin = "0";
+  options.predict = "off";
+  options.expert_cache.bytes = 16 << 10;  // One expert.
+  const auto engine = OpenMany(kTiny, 20, options);
+  std::mt19937 random(7);
+  const std::vector<text::TokenId> ids = DrawIds(random, 7, 2048);
+  ASSERT_TRUE(engine->Step(engine->EmptyState(), ids).has_value());
+  std::set<std::pair<uint32_t, uint32_t>> experts;
+  uint64_t chosen = 0;
+  for (const Route& route : engine->last_routes()) {
+    EXPECT_LT(route.n, ids.size());
+    chosen += route.chosen.size();
+    for (const uint32_t expert : route.chosen) experts.emplace(route.layer, expert);
+  }
+  const StepStats& stats = engine->last_step();
+  EXPECT_EQ(chosen, 7u * 8 * 4);
+  EXPECT_LT(experts.size(), chosen);
+  EXPECT_EQ(stats.expert_misses, experts.size());
+  EXPECT_EQ(stats.expert_bytes, experts.size() * 3 * 64 * 96 * 17 / 32);
+  EXPECT_EQ(stats.embed_bytes, 7u * 256);
+}
+
+TEST(Positions, MoreThanAStepTakesIsRefused) {
+  const auto engine = OpenMany(kTiny, 12);
+  EXPECT_EQ(engine->max_positions(), kMostAtOnce);
+  const std::vector<text::TokenId> ids(kMostAtOnce + 1, 5);
+  const std::span<const text::TokenId> all(ids);
+  for (const auto tokens : {all, all.first(0)}) {
+    const auto step = engine->Step(engine->EmptyState(), tokens);
+    ASSERT_FALSE(step.has_value());
+    EXPECT_EQ(step.error().code, ErrorCode::kRefused);
+  }
+  const auto nine = engine->Step(engine->EmptyState(), all.first(9));
+  ASSERT_TRUE(nine.has_value());
+  const auto beyond = engine->Step(nine->after.back(), all.first(4));
+  ASSERT_FALSE(beyond.has_value()) << "of 12 positions";
+  EXPECT_EQ(beyond.error().code, ErrorCode::kRefused);
 }
 
 }  // namespace
