@@ -24,8 +24,10 @@ constexpr size_t kMostAtOnce = 9;
 
 std::unique_ptr<Engine> OpenMany(const std::string& model, size_t context,
                                  PipelineOptions options = {}) {
-  if (options.positions == 1) options.positions = kMostAtOnce;
-  auto engine = Engine::Open(model, context, options, {}, nullptr);
+  options.positions = kMostAtOnce;
+  io::IoOptions buffered;  // Sizes are rounded out alike whatever the files' system.
+  buffered.direct = "0";
+  auto engine = Engine::Open(model, context, options, buffered, nullptr);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
   return engine ? std::move(*engine) : nullptr;
 }
@@ -95,14 +97,16 @@ TEST(NumericPositions, ChunksAndDraftsGiveTheBitsOfSerialDecoding) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const Serial serial(kTiny, DrawIds(random, 80, 2048));  // More than a page of the latent cache.
-  const TinyModel tiny;
+  PipelineOptions streaming;
+  streaming.pin = "0";
+  const uint64_t extent = OpenMany(kTiny, 1, streaming)->plan().largest_extent;
   for (int run = 0; run < 6; ++run) {
     PipelineOptions options;
     options.threads = 1 + random() % 3;
     options.pin = run % 2 == 0 ? "0" : "auto";
     options.predict = run % 3 == 0 ? "auto" : "off";
     if (run % 2 == 0) options.expert_cache.bytes = 16 << 10;  // One expert.
-    if (run % 2 == 0) options.ring.bytes = kMiB;              // About one extent.
+    if (run % 2 == 0) options.ring.bytes = extent;
     const auto engine = OpenMany(kTiny, serial.ids.size(), options);
     ASSERT_NE(engine, nullptr);
     ASSERT_NO_FATAL_FAILURE(ExpectSerialBits(serial, *engine, random)) << "run " << run;
@@ -197,6 +201,7 @@ TEST(NumericPositions, AStepCancelledHalfWayLeavesEveryVersionAsItWas) {
   std::mt19937 random(seed);
   const Serial serial(kTiny, DrawIds(random, 16, 2048));
   const std::span<const text::TokenId> ids(serial.ids);
+  std::vector<std::unique_ptr<CancelAt>> cancellers;  // The weights side may run on and tell them.
   const auto engine = OpenMany(kTiny, 20);
   int cancelled = 0;
   for (int run = 0; run < 12; ++run) {
@@ -206,13 +211,14 @@ TEST(NumericPositions, AStepCancelledHalfWayLeavesEveryVersionAsItWas) {
     auto drafted = engine->Step(held[0], ids.subspan(3, 4));
     ASSERT_TRUE(drafted.has_value()) << drafted.error().message;
     if (run % 2 == 0) held.clear();  // Else a saved branch, for which bases are copied.
+    if (random() % 3 == 0) held.push_back(drafted->after[0]);
     held.push_back(std::move(drafted->after[2]));
     if (run % 4 < 2) held.push_back(std::move(drafted->after[3]));
     drafted->after.clear();
     const text::StateRef before = held.back();
     for (int attempt = 0; attempt < 3; ++attempt) {
-      CancelAt canceller(*engine, stage, random() % 18);
-      engine->Observe(&canceller);
+      cancellers.push_back(std::make_unique<CancelAt>(*engine, stage, random() % 18));
+      engine->Observe(cancellers.back().get());
       const auto step = engine->Step(before, ids.subspan(before->position(), 5));
       engine->Observe(nullptr);
       cancelled += !step.has_value();
