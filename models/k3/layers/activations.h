@@ -72,9 +72,9 @@ class Activations {
   Rows expert_sum;                  // [L]
   Rows expert_normed;               // [L]
   Rows chosen_weight;               // [top_k]
-  Strided<uint32_t> chosen;          // [top_k]
+  Strided<uint32_t> chosen;         // [top_k]
   // Of one expert at one position: a slot for each choice, those of an expert side by side.
-  Strided<uint32_t> slot;              // [top_k] of each choice
+  Strided<uint32_t> slot;             // [top_k] of each choice
   uint32_t* slot_position = nullptr;  // [slots] whose choice it is
   Rows expert_gate;                   // [slots][F]
   Rows expert_up;                     // [slots][F]

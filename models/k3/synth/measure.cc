@@ -58,7 +58,8 @@ class Recorder : public RouteSink {
     record_.chosen.insert(record_.chosen.end(), chosen, chosen + shape_.top_k);
     const size_t at = record_.guessed.size();
     record_.guessed.resize(at + shape_.top_k, RouteRecord::kNoGuess);
-    if (context.layer > 0 && status_) status_ = Guess(context, position, record_.guessed.data() + at);
+    if (context.layer > 0 && status_)
+      status_ = Guess(context, position, record_.guessed.data() + at);
     if (!status_ || (progress_ && !progress_(context.step))) engine_.Cancel();
   }
 
