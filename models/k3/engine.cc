@@ -130,6 +130,7 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
   MemoryNeeds needs;
   needs.context = context_positions_ = context;
   needs.positions = positions_ = options.positions;
+  needs.read_positions = read_positions_ = std::max(options.positions, options.read_positions);
   PENSTOCK_TRY_VOID(FillBudget(options, needs));
   if (io_options.ioengine == "memory") needs.image_bytes = TotalBytes(files);
   const auto plan = [&] {
@@ -155,7 +156,7 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
                         io::FileSet files, const Notice& notice, const OpenProgress& progress) {
   const size_t alignment = files.Alignment();
   const size_t row_bytes = EmbedRowBytes(*catalogue_, alignment);
-  const size_t rows_bytes = row_bytes * positions_;
+  const size_t rows_bytes = row_bytes * read_positions_;
   const size_t ring_bytes = RoundUp(plan_.ring_bytes, alignment);
   const std::pair<HugeRegion*, size_t> parts[] = {
       {&memory_, ring_bytes + plan_.cache_bytes() + rows_bytes},
@@ -180,10 +181,12 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
   decoded_ring_ = std::make_unique<ByteRing>(decoded_memory_.data(), plan_.decoded_ring_bytes,
                                              kDecodedAlignment);
   std::byte* const cache = memory_.data() + ring_bytes;
-  embed_rows_ = std::make_unique<BlockPool>(cache + plan_.cache_bytes(), row_bytes, positions_);
+  embed_rows_ =
+      std::make_unique<BlockPool>(cache + plan_.cache_bytes(), row_bytes, read_positions_);
   PENSTOCK_TRY(resident_, Resident::Load(*catalogue_, *reader_, *kernels_));
-  PENSTOCK_TRY(store_, StateStore::Create(config_.shape, context_positions_, positions_));
-  PENSTOCK_TRY(Activations activations, Activations::Create(config_.shape, positions_));
+  PENSTOCK_TRY(store_,
+               StateStore::Create(config_.shape, context_positions_, positions_, read_positions_));
+  PENSTOCK_TRY(Activations activations, Activations::Create(config_.shape, read_positions_));
   step_context_ = std::make_unique<Context>(config_.shape, *kernels_, *resident_, *store_,
                                             std::move(activations));
   if (pack_) {
@@ -274,10 +277,10 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   return engine;
 }
 
-Result<text::StepResult> Engine::Step(const text::StateRef& before,
-                                      std::span<const text::TokenId> tokens) {
-  if (tokens.empty() || tokens.size() > positions_) {
-    return Refused(fmt::format("a step takes 1 to {} tokens, got {}", positions_, tokens.size()));
+Status Engine::Check(const text::StateRef& before, std::span<const text::TokenId> tokens,
+                     size_t most) const {
+  if (tokens.empty() || tokens.size() > most) {
+    return Refused(fmt::format("a step takes 1 to {} tokens, got {}", most, tokens.size()));
   }
   for (const text::TokenId id : tokens) {
     if (id < config_.shape.vocab) continue;
@@ -288,11 +291,28 @@ Result<text::StepResult> Engine::Step(const text::StateRef& before,
     return Refused(fmt::format("position {} is beyond the context of {} positions",
                                before->position() + tokens.size() - 1, context_positions_));
   }
+  return {};
+}
+
+Result<text::StepResult> Engine::Step(const text::StateRef& before,
+                                      std::span<const text::TokenId> tokens) {
+  PENSTOCK_TRY_VOID(Check(before, tokens, positions_));
   PENSTOCK_TRY(auto after,
                pipeline_->Step(std::static_pointer_cast<const SequenceState>(before), tokens));
   text::StepResult result;
   result.after.assign(std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
   result.logits = {step_context_->act.logits[0], tokens.size() * config_.shape.vocab};
+  return result;
+}
+
+Result<text::StepResult> Engine::Read(const text::StateRef& before,
+                                      std::span<const text::TokenId> tokens) {
+  PENSTOCK_TRY_VOID(Check(before, tokens, read_positions_));
+  PENSTOCK_TRY(auto after, pipeline_->Step(std::static_pointer_cast<const SequenceState>(before),
+                                           tokens, true));
+  text::StepResult result;
+  result.after.push_back(std::move(after.back()));
+  result.logits = {step_context_->act.logits[tokens.size() - 1], config_.shape.vocab};
   return result;
 }
 

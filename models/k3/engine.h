@@ -54,6 +54,11 @@ class Engine : public text::TextModel {
   // others there is room for a few, and an error says so.
   Result<text::StepResult> Step(const text::StateRef& before,
                                 std::span<const text::TokenId> tokens) override;
+  // Of a prompt: as Step, but for the version after the last token alone and its logits, [1, vocab].
+  // Up to max_read_positions() tokens, for which the state needs no memory.
+  Result<text::StepResult> Read(const text::StateRef& before,
+                                std::span<const text::TokenId> tokens);
+  size_t max_read_positions() const { return read_positions_; }
   void ExpectMore(bool more) override { pipeline_->ExpectMore(more); }
   void Cancel() override { pipeline_->Cancel(); }
 
@@ -96,6 +101,8 @@ class Engine : public text::TextModel {
 
  private:
   Engine() = default;
+  Status Check(const text::StateRef& before, std::span<const text::TokenId> tokens,
+               size_t most) const;
   Status OpenCheckpoint(const std::string& directory, const Notice& notice);
   Status OpenPack(const PipelineOptions& options);
   Status ChooseDecode(const PipelineOptions& options, const Notice& notice);
@@ -122,7 +129,8 @@ class Engine : public text::TextModel {
   WeightBytes weight_bytes_;
   MemoryPlan plan_;
   size_t context_positions_ = 0;
-  size_t positions_ = 1;  // The most of a step.
+  size_t positions_ = 1;       // The most of a step,
+  size_t read_positions_ = 1;  // and of one that reads a prompt.
 
   // Below: the order of destruction is the reverse of this one.
   HugeRegion memory_;  // Ring, cache and the embedding row, in this order.

@@ -28,6 +28,7 @@ struct PipelineOptions {
   std::string cpus_compute;  // "0,2-3"; empty: the CPUs this process inherited.
   uint64_t threads = 0;      // Threads that compute; 0: one for each CPU of the set.
   uint64_t positions = 8;    // Most positions of a step: drafts verified, or of a prompt, at once.
+  uint64_t read_positions = 0;  // Of one that reads a prompt, if more. No flag of its own yet.
   std::string isa = "auto";
 
   template <class Self, class V>

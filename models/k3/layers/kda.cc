@@ -23,17 +23,19 @@ struct HeadScratch {
     thread_local std::vector<float> memory;
     const size_t width = layout.width;
     const size_t inputs = (layout.taps - 1 + positions) * width;
-    const size_t floats = width * width + 3 * inputs + 3 * width;
+    const size_t floats = width * width + 3 * inputs + 3 * width + 4 * width + 1;
     if (memory.size() < floats) memory.resize(floats);
     state = memory.data();
     q = {state + width * width};
     k = {q.rows + inputs};
     v = {k.rows + inputs};
     convolved = v.rows + inputs;
+    entry = convolved + 3 * width;
   }
   float* state;
   Inputs q, k, v;
   float* convolved;  // [3][D]
+  float* entry;      // Of one head, where the log keeps none.
 };
 
 // The inputs that the first positions look back at, and S where there is none yet.
@@ -52,13 +54,22 @@ void LoadHistory(const KdaLayout& layout, const float* state, const HeadScratch&
   if (state == nullptr) std::fill_n(scratch.state, square, 0.0f);
 }
 
-// What position t puts into the log.
-KdaEntry WriteEntry(const Context& context, size_t t, size_t head) {
+// Where position t leaves what the base will take in.
+KdaEntry EntryOf(const Context& context, const HeadScratch& scratch, size_t t, size_t head) {
+  KdaLayout layout = context.store.kda_layout();
+  if (!context.log->folded) {
+    const MutableBuffer& memory = context.log->entry(context.kda_ordinal, t);
+    return {layout, reinterpret_cast<float*>(memory.data()), head};
+  }
+  layout.heads = 1;
+  return {layout, scratch.entry, 0};
+}
+
+KdaEntry WriteEntry(const Context& context, const HeadScratch& scratch, size_t t, size_t head) {
   const Shape& shape = context.shape;
   const Activations& act = context.act;
   const size_t at = head * shape.kda_width;
-  const MutableBuffer& memory = context.log->entry(context.kda_ordinal, t);
-  const KdaEntry entry(context.store.kda_layout(), reinterpret_cast<float*>(memory.data()), head);
+  const KdaEntry entry = EntryOf(context, scratch, t, head);
   std::copy_n(act.kda_q[t] + at, shape.kda_width, entry.q);
   std::copy_n(act.kda_k[t] + at, shape.kda_width, entry.k);
   std::copy_n(act.kda_v[t] + at, shape.kda_width, entry.v);
@@ -76,7 +87,7 @@ void StepPosition(const Context& context, const HeadScratch& scratch, const floa
   const LayerVectors& vectors = context.vectors();
   const size_t width = shape.kda_width;
   const size_t taps = head * width * shape.conv_taps;
-  const KdaEntry entry = WriteEntry(context, t, head);
+  const KdaEntry entry = WriteEntry(context, scratch, t, head);
   float* const q = scratch.convolved;
   float* const k = q + width;
   float* const v = k + width;
@@ -105,6 +116,21 @@ Status BeginKda(Context& context) {
   return {};
 }
 
+namespace {
+
+// The base of a folded step is at its end.
+void FoldInto(const Context& context, const HeadScratch& scratch, size_t head) {
+  const KdaLayout& layout = context.store.kda_layout();
+  KdaBase& base = *context.kda_visit.base;
+  float* to = std::copy_n(scratch.state, layout.width * layout.width, base.head(layout, head));
+  for (const Inputs* inputs : {&scratch.q, &scratch.k, &scratch.v}) {
+    to = std::copy_n(inputs->history(context.positions, layout.width), layout.history_floats(), to);
+  }
+  base.positions[head] += context.positions;
+}
+
+}  // namespace
+
 void KdaHead(Context& context, size_t head) {
   const KdaLayout& layout = context.store.kda_layout();
   const HeadScratch scratch(layout, context.positions);
@@ -115,6 +141,7 @@ void KdaHead(Context& context, size_t head) {
   for (size_t t = 0; t < context.positions; ++t) {
     StepPosition(context, scratch, t == 0 && state != nullptr ? state : scratch.state, t, head);
   }
+  if (context.log->folded) FoldInto(context, scratch, head);
 }
 
 void EndKda(Context& context) {

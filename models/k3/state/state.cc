@@ -39,7 +39,7 @@ size_t PagesFor(size_t positions) {
   return (positions + ops::kPagePositions - 1) / ops::kPagePositions;
 }
 
-Sizes SizesOf(const Shape& shape, size_t context, size_t positions) {
+Sizes SizesOf(const Shape& shape, size_t context, size_t positions, size_t folded) {
   const size_t kda_layers = KdaLayers(shape);
   const size_t mla_layers = shape.layers - kda_layers;
   const KdaLayout layout = LayoutOf(shape);
@@ -50,7 +50,7 @@ Sizes SizesOf(const Shape& shape, size_t context, size_t positions) {
       // each, for a version that waits while another is continued.
       kda_layers == 0 ? 0 : kda_layers * positions + std::max(kda_layers, positions),
       RoundUp(ops::kPagePositions * (shape.kv_rank + shape.rope) * sizeof(float), kBlockAlignment),
-      mla_layers * (PagesFor(context) + kSparePages + PagesFor(positions) - 1)};
+      mla_layers * (PagesFor(context) + kSparePages + PagesFor(std::max(positions, folded)) - 1)};
 }
 
 }  // namespace
@@ -60,12 +60,13 @@ bool KdaBase::IsAt(size_t position) const {
                      [position](size_t p) { return p == position; });
 }
 
-StepLog::StepLog(std::shared_ptr<StateStore> memory, size_t first_position, size_t count)
+StepLog::StepLog(std::shared_ptr<StateStore> memory, size_t first_position, size_t count, bool fold)
     : store(std::move(memory)),
       first(first_position),
       positions(count),
+      folded(fold),
       bases(store->kda_layers()),
-      entries(store->kda_layers() * count),
+      entries(fold ? 0 : store->kda_layers() * count),
       pages(store->mla_layers()),
       live(count + 1),
       kept(count) {}
@@ -77,13 +78,13 @@ SequenceState::SequenceState(std::shared_ptr<StepLog> step, size_t consumed)
 
 SequenceState::~SequenceState() { log->store->Drop(*log, count); }
 
-size_t StateStore::Bytes(const Shape& shape, size_t context, size_t positions) {
-  return SizesOf(shape, context, positions).total();
+size_t StateStore::Bytes(const Shape& shape, size_t context, size_t positions, size_t folded) {
+  return SizesOf(shape, context, positions, folded).total();
 }
 
 Result<std::shared_ptr<StateStore>> StateStore::Create(const Shape& shape, size_t context,
-                                                       size_t positions) {
-  const Sizes sizes = SizesOf(shape, context, positions);
+                                                       size_t positions, size_t folded) {
+  const Sizes sizes = SizesOf(shape, context, positions, folded);
   std::shared_ptr<StateStore> store(new StateStore);
   store->kda_ = LayoutOf(shape);
   store->page_width_ = shape.kv_rank + shape.rope;
@@ -103,11 +104,13 @@ Result<std::shared_ptr<StateStore>> StateStore::Create(const Shape& shape, size_
 // --- versions ---
 
 std::shared_ptr<const SequenceState> StateStore::Empty() {
-  return std::make_shared<SequenceState>(std::make_shared<StepLog>(shared_from_this(), 0, 0), 0);
+  return std::make_shared<SequenceState>(std::make_shared<StepLog>(shared_from_this(), 0, 0, false),
+                                         0);
 }
 
-std::shared_ptr<StepLog> StateStore::Begin(const SequenceState& before, size_t positions) {
-  auto log = std::make_shared<StepLog>(shared_from_this(), before.position(), positions);
+std::shared_ptr<StepLog> StateStore::Begin(const SequenceState& before, size_t positions,
+                                           bool folded) {
+  auto log = std::make_shared<StepLog>(shared_from_this(), before.position(), positions, folded);
   for (size_t layer = 0; layer < mla_layers_; ++layer) log->pages[layer] = PagesOf(before, layer);
   return log;
 }
@@ -116,7 +119,7 @@ std::vector<std::shared_ptr<const SequenceState>> StateStore::Versions(
     std::shared_ptr<StepLog> log) {
   std::vector<std::shared_ptr<const SequenceState>> versions;
   versions.reserve(log->positions);
-  for (size_t count = 1; count <= log->positions; ++count) {
+  for (size_t count = log->folded ? log->positions : 1; count <= log->positions; ++count) {
     versions.push_back(std::make_shared<SequenceState>(log, count));
   }
   return versions;
@@ -133,7 +136,8 @@ void StateStore::Drop(StepLog& log, size_t count) {
   log.live[count] = false;
   size_t last = log.positions;
   while (last > 0 && !log.live[last]) --last;
-  if (last >= log.kept || !log.live[last]) return;  // Without any version, all of it goes now.
+  if (last >= log.kept || log.folded || !log.live[last])
+    return;  // Without any version, all of it goes now.
   for (size_t layer = 0; layer < kda_layers_; ++layer) {
     for (size_t t = last; t < log.kept; ++t) log.entry(layer, t) = MutableBuffer();
   }
@@ -164,7 +168,7 @@ Result<std::shared_ptr<KdaBase>> StateStore::NewBase() {
 }
 
 Result<KdaVisit> StateStore::BeginKda(const SequenceState& before, StepLog& log, size_t layer) {
-  for (size_t t = 0; t < log.positions; ++t) {
+  for (size_t t = 0; t < log.positions && !log.folded; ++t) {
     auto block = entry_pool_->Allocate();
     if (!block) {
       return Failed(
@@ -179,7 +183,11 @@ Result<KdaVisit> StateStore::BeginKda(const SequenceState& before, StepLog& log,
   const std::lock_guard lock(mutex_);
   const auto first_held = std::find(previous.live.begin(), previous.live.end(), true);
   visit.outgrown = first_held - previous.live.begin() == static_cast<ptrdiff_t>(before.count);
-  if (before.count == 0 || (base && base->IsAt(before.position()))) {
+  if (log.folded) {
+    PENSTOCK_TRY(log.bases[layer], NewBase());
+    visit.fresh = true;
+    visit.source = base.get();
+  } else if (before.count == 0 || (base && base->IsAt(before.position()))) {
     log.bases[layer] = base;
   } else if (visit.outgrown && base && base.use_count() == 1) {
     log.bases[layer] = base;
@@ -194,11 +202,12 @@ Result<KdaVisit> StateStore::BeginKda(const SequenceState& before, StepLog& log,
 
 void StateStore::EndKda(const SequenceState& before, StepLog& log, size_t layer,
                         const KdaVisit& visit) {
-  if (!visit.outgrown) return;
+  if (!visit.outgrown || log.folded) return;
   StepLog& previous = *before.log;
   const std::lock_guard lock(mutex_);
   // The versions that stay contain all that the base has taken in.
   previous.bases[layer] = log.bases[layer];
+  if (previous.folded) return;
   for (size_t t = 0; t < before.count; ++t) previous.entry(layer, t) = MutableBuffer();
 }
 

@@ -43,15 +43,16 @@ struct KdaBase {
 // entry for each of its positions; per MLA layer all pages up to its end. Shared by the versions
 // after its positions, and by nobody else.
 struct StepLog {
-  StepLog(std::shared_ptr<StateStore> memory, size_t first_position, size_t count);
+  StepLog(std::shared_ptr<StateStore> memory, size_t first_position, size_t count, bool fold);
   MutableBuffer& entry(size_t layer, size_t t) { return entries[layer * positions + t]; }
   const MutableBuffer& entry(size_t layer, size_t t) const {
     return entries[layer * positions + t];
   }
 
-  std::shared_ptr<StateStore> store;            // First: what the memory goes back to.
-  const size_t first;                           // Its first position,
-  const size_t positions;                       // and how many.
+  std::shared_ptr<StateStore> store;  // First: what the memory goes back to.
+  const size_t first;                 // Its first position,
+  const size_t positions;             // and how many.
+  const bool folded;
   std::vector<std::shared_ptr<KdaBase>> bases;  // [kda layers]; null: zeros, nothing was consumed
   std::vector<MutableBuffer> entries;           // [kda layers][positions]; null: not needed (yet)
   std::vector<std::vector<std::shared_ptr<LatentPage>>> pages;  // [mla layers][ceil(end / 64)]
@@ -105,10 +106,10 @@ struct KdaVisit {
 // of a step as said. A version must not be read while a step runs.
 class StateStore : public std::enable_shared_from_this<StateStore> {
  public:
-  // `positions`: the most that a step takes. Refused when the machine does not give the memory.
+  // `positions`: the most that a step takes; `folded`: the most of one that is folded. Refused when the machine does not give the memory.
   static Result<std::shared_ptr<StateStore>> Create(const Shape& shape, size_t context,
-                                                    size_t positions = 1);
-  static size_t Bytes(const Shape& shape, size_t context, size_t positions = 1);
+                                                    size_t positions = 1, size_t folded = 0);
+  static size_t Bytes(const Shape& shape, size_t context, size_t positions = 1, size_t folded = 0);
 
   const KdaLayout& kda_layout() const { return kda_; }
   size_t page_width() const { return page_width_; }
@@ -118,9 +119,11 @@ class StateStore : public std::enable_shared_from_this<StateStore> {
   // The version before the first token.
   std::shared_ptr<const SequenceState> Empty();
 
-  // The log of a step of `positions` after `before`; nothing is in it yet.
-  std::shared_ptr<StepLog> Begin(const SequenceState& before, size_t positions);
-  // The step is complete: the versions after its positions.
+  // The log of a step of `positions` after `before`; nothing is in it yet. Folded, it takes bases of
+  // its own in place of entries.
+  std::shared_ptr<StepLog> Begin(const SequenceState& before, size_t positions,
+                                 bool folded = false);
+  // The step is complete: the versions after its positions, or the last one if it is folded.
   static std::vector<std::shared_ptr<const SequenceState>> Versions(std::shared_ptr<StepLog> log);
 
   // Around the heads of KDA layer `layer` of the step: first the base and the entries that the heads

@@ -402,8 +402,10 @@ void Pipeline::Commit() {
 
 // --- a step ---
 
-void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before, size_t positions) {
-  context_.log = context_.store.Begin(*before, positions);
+void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before, size_t positions,
+                         bool last_only) {
+  context_.log = context_.store.Begin(*before, positions, last_only);
+  context_.first_logits = last_only ? positions - 1 : 0;
   context_.before = std::move(before);
   context_.positions = positions;
   attempt_.store(++context_.attempt);
@@ -447,10 +449,11 @@ Traffic Pipeline::EmbedTraffic(std::span<const text::TokenId> tokens) const {
 }
 
 Result<std::vector<std::shared_ptr<const SequenceState>>> Pipeline::Step(
-    std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens) {
+    std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens,
+    bool last_only) {
   PENSTOCK_CHECK(!tokens.empty() && tokens.size() <= context_.act.positions);
   if (recover_) Recover();
-  BeginStep(std::move(before), tokens.size());
+  BeginStep(std::move(before), tokens.size(), last_only);
   graph_.outcome().Begin();
   if (cancel_.exchange(false)) graph_.outcome().Fail(Cancelled("cancelled"));
   s_.stream.Reach(context_.step, 0);

@@ -75,9 +75,11 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   // Advances `before` by `tokens`: the version after each of them; act.logits then holds, row by
-  // row, what predicts the token after it.
+  // row, what predicts the token after it. `last_only`: the version after the last token alone, and
+  // its row of act.logits.
   Result<std::vector<std::shared_ptr<const SequenceState>>> Step(
-      std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens);
+      std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens,
+      bool last_only = false);
   void ExpectMore(bool more) { more_.store(more); }
   void Cancel();
   // Look ahead in every layer, also where nothing is read ahead: routes are recorded.
@@ -155,7 +157,7 @@ class Pipeline {
   void LookAhead(AdvanceStage::Outputs& out);
   void EndPredictions();
   void NoteRoutes();
-  void BeginStep(std::shared_ptr<const SequenceState> before, size_t positions);
+  void BeginStep(std::shared_ptr<const SequenceState> before, size_t positions, bool last_only);
   io::Extent EmbedRow(text::TokenId id) const;
   Traffic EmbedTraffic(std::span<const text::TokenId> tokens) const;
   void PauseWeights();

@@ -25,6 +25,7 @@ constexpr size_t kMostAtOnce = 9;
 std::unique_ptr<Engine> OpenMany(const std::string& model, size_t context,
                                  PipelineOptions options = {}) {
   options.positions = kMostAtOnce;
+  options.read_positions = 70;
   io::IoOptions buffered;  // Sizes are rounded out alike whatever the files' system.
   buffered.direct = "0";
   auto engine = Engine::Open(model, context, options, buffered, nullptr);
@@ -177,6 +178,36 @@ TEST(NumericPositions, EveryPrefixOfADraftCanBeGoneOnFrom) {
     const auto step = engine->Step(state, ids.subspan(2 + keep, 2));
     ASSERT_TRUE(step.has_value()) << step.error().message;
     ASSERT_NO_FATAL_FAILURE(ExpectRows(serial, 2 + keep, *step, *engine)) << "keep " << keep;
+  }
+}
+
+// A prompt that is read leaves one version, which goes on as any other; given up, none.
+TEST(NumericPositions, APromptThatIsReadLeavesItsLastVersion) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  const Serial serial(kTiny, DrawIds(random, 80, 2048));
+  const std::span<const text::TokenId> ids(serial.ids);
+  const auto engine = OpenMany(kTiny, 80);
+  for (int run = 0; run < 4; ++run) {
+    text::StateRef state = engine->EmptyState();
+    while (state->position() < ids.size()) {
+      const size_t first = state->position();
+      const bool read = random() % 2 == 0;
+      const size_t most = read ? engine->max_read_positions() : kMostAtOnce;
+      const size_t count = std::min(1 + random() % most, ids.size() - first);
+      auto step = read ? engine->Read(state, ids.subspan(first, count))
+                       : engine->Step(state, ids.subspan(first, count));
+      ASSERT_TRUE(step.has_value()) << step.error().message;
+      ASSERT_EQ(step->after.size(), read ? 1 : count);
+      ASSERT_EQ(engine->Fold(state), serial.folds[first]);
+      const auto row = step->logits.last(engine->vocab_size());
+      state = step->after.back();
+      ASSERT_EQ(
+          std::memcmp(row.data(), serial.logits[state->position() - 1].data(), row.size_bytes()),
+          0);
+      ASSERT_EQ(engine->Fold(state), serial.folds[state->position()]);
+    }
   }
 }
 

@@ -57,13 +57,18 @@ class Tree {
     if (most == 0) return false;
     const size_t count = 1 + random_() % most;
     std::vector<FullCopy> copies(count, held_[from].copy);
-    const auto log = store_->Begin(*before, count);
+    const bool folded = random_() % 4 == 0;
+    const auto log = store_->Begin(*before, count, folded);
     const size_t work = 3 * heads();
     size_t left = random_() % 4 == 0 ? random_() % work : work;
     if (!Kda(*before, *log, 0, copies, left) || !Mla(*log, copies)) return false;
     if (!Kda(*before, *log, 1, copies, left)) return false;
     auto versions = StateStore::Versions(log);
-    for (size_t t = 0; t < count; ++t) held_.push_back({versions[t], std::move(copies[t])});
+    if (folded) copies.erase(copies.begin(), copies.end() - 1);
+    EXPECT_EQ(versions.size(), copies.size());
+    for (size_t t = 0; t < copies.size(); ++t) {
+      held_.push_back({versions[t], std::move(copies[t])});
+    }
     return true;
   }
 
@@ -119,8 +124,11 @@ class Tree {
     }
     const size_t at = head * layout.width * layout.taps;
     const KdaTaps own{taps_.k.data() + at, taps_.v.data() + at};
+    std::vector<float> memory(layout.entry_floats());
     for (size_t t = 0; t < copies.size(); ++t) {
-      const KdaEntry entry(layout, reinterpret_cast<float*>(log.entry(layer, t).data()), head);
+      const KdaEntry entry(
+          layout, log.folded ? memory.data() : reinterpret_cast<float*>(log.entry(layer, t).data()),
+          head);
       for (float* part : {entry.q, entry.k, entry.v, entry.alpha}) {
         for (size_t i = 0; i < layout.width; ++i) part[i] = Draw();
       }
@@ -128,6 +136,9 @@ class Tree {
       AdvanceHead(kernels_, layout, own, entry, now.data(), scratch.data());
       copies[t].heads[layer * heads() + head] = now;
     }
+    if (!log.folded) return;
+    std::copy(now.begin(), now.end(), visit.base->head(layout, head));
+    visit.base->positions[head] += copies.size();
   }
 
   bool Mla(StepLog& log, std::vector<FullCopy>& copies) {
