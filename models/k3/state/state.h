@@ -41,7 +41,8 @@ struct KdaBase {
 
 // What one step has added to a sequence: per KDA layer the base that its entries continue, and an
 // entry for each of its positions; per MLA layer all pages up to its end. Shared by the versions
-// after its positions, and by nobody else.
+// after its positions, and by nobody else. A folded one has no entries and one version, the last: its
+// bases are at its end.
 struct StepLog {
   StepLog(std::shared_ptr<StateStore> memory, size_t first_position, size_t count, bool fold);
   MutableBuffer& entry(size_t layer, size_t t) { return entries[layer * positions + t]; }
