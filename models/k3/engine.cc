@@ -8,7 +8,9 @@
 #include "io/checkpoint.h"
 #include "io/device_stats.h"
 #include "io/file.h"
+#include "models/k3/layers/kda.h"
 #include "models/k3/plan/preset.h"
+#include "models/k3/state/fold.h"
 #include "ops/isa.h"
 #include "runtime/machine/cgroup.h"
 #include "runtime/process/process.h"
@@ -127,6 +129,8 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
   malloc_trim(0);  // The checkpoint's tables are gone: what they took is not the run's.
   MemoryNeeds needs;
   needs.context = context_positions_ = context;
+  needs.positions = positions_ = options.positions;
+  needs.read_positions = read_positions_ = std::max(options.positions, options.read_positions);
   PENSTOCK_TRY_VOID(FillBudget(options, needs));
   if (io_options.ioengine == "memory") needs.image_bytes = TotalBytes(files);
   const auto plan = [&] {
@@ -152,9 +156,10 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
                         io::FileSet files, const Notice& notice, const OpenProgress& progress) {
   const size_t alignment = files.Alignment();
   const size_t row_bytes = EmbedRowBytes(*catalogue_, alignment);
+  const size_t rows_bytes = row_bytes * read_positions_;
   const size_t ring_bytes = RoundUp(plan_.ring_bytes, alignment);
   const std::pair<HugeRegion*, size_t> parts[] = {
-      {&memory_, ring_bytes + plan_.cache_bytes() + row_bytes},
+      {&memory_, ring_bytes + plan_.cache_bytes() + rows_bytes},
       {&pinned_memory_, plan_.pinned_bytes},
       {&decoded_memory_, plan_.decoded_ring_bytes}};
   uint64_t total = 0;
@@ -176,10 +181,12 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
   decoded_ring_ = std::make_unique<ByteRing>(decoded_memory_.data(), plan_.decoded_ring_bytes,
                                              kDecodedAlignment);
   std::byte* const cache = memory_.data() + ring_bytes;
-  embed_rows_ = std::make_unique<BlockPool>(cache + plan_.cache_bytes(), row_bytes, 1);
+  embed_rows_ =
+      std::make_unique<BlockPool>(cache + plan_.cache_bytes(), row_bytes, read_positions_);
   PENSTOCK_TRY(resident_, Resident::Load(*catalogue_, *reader_, *kernels_));
-  PENSTOCK_TRY(store_, StateStore::Create(config_.shape, context_positions_));
-  PENSTOCK_TRY(Activations activations, Activations::Create(config_.shape));
+  PENSTOCK_TRY(store_,
+               StateStore::Create(config_.shape, context_positions_, positions_, read_positions_));
+  PENSTOCK_TRY(Activations activations, Activations::Create(config_.shape, read_positions_));
   step_context_ = std::make_unique<Context>(config_.shape, *kernels_, *resident_, *store_,
                                             std::move(activations));
   if (pack_) {
@@ -270,25 +277,53 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   return engine;
 }
 
+Status Engine::Check(const text::StateRef& before, std::span<const text::TokenId> tokens,
+                     size_t most) const {
+  if (tokens.empty() || tokens.size() > most) {
+    return Refused(fmt::format("a step takes 1 to {} tokens, got {}", most, tokens.size()));
+  }
+  for (const text::TokenId id : tokens) {
+    if (id < config_.shape.vocab) continue;
+    return Refused(
+        fmt::format("token id {} is not in the vocabulary of {}", id, config_.shape.vocab));
+  }
+  if (before->position() + tokens.size() > context_positions_) {
+    return Refused(fmt::format("position {} is beyond the context of {} positions",
+                               before->position() + tokens.size() - 1, context_positions_));
+  }
+  return {};
+}
+
 Result<text::StepResult> Engine::Step(const text::StateRef& before,
                                       std::span<const text::TokenId> tokens) {
-  if (tokens.size() != 1) {
-    return Refused(fmt::format("a step takes 1 token, got {}", tokens.size()));
-  }
-  if (tokens[0] >= config_.shape.vocab) {
-    return Refused(
-        fmt::format("token id {} is not in the vocabulary of {}", tokens[0], config_.shape.vocab));
-  }
-  if (before->position() >= context_positions_) {
-    return Refused(fmt::format("position {} is beyond the context of {} positions",
-                               before->position(), context_positions_));
-  }
+  PENSTOCK_TRY_VOID(Check(before, tokens, positions_));
   PENSTOCK_TRY(auto after,
-               pipeline_->Step(std::static_pointer_cast<const SequenceState>(before), tokens[0]));
+               pipeline_->Step(std::static_pointer_cast<const SequenceState>(before), tokens));
   text::StepResult result;
-  result.after.push_back(std::move(after));
-  result.logits = {step_context_->act.logits, config_.shape.vocab};
+  result.after.assign(std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
+  result.logits = {step_context_->act.logits[0], tokens.size() * config_.shape.vocab};
   return result;
+}
+
+Result<text::StepResult> Engine::Read(const text::StateRef& before,
+                                      std::span<const text::TokenId> tokens) {
+  PENSTOCK_TRY_VOID(Check(before, tokens, read_positions_));
+  PENSTOCK_TRY(auto after, pipeline_->Step(std::static_pointer_cast<const SequenceState>(before),
+                                           tokens, true));
+  text::StepResult result;
+  result.after.push_back(std::move(after.back()));
+  result.logits = {step_context_->act.logits[tokens.size() - 1], config_.shape.vocab};
+  return result;
+}
+
+uint64_t Engine::Fold(const text::StateRef& version) const {
+  std::vector<KdaTaps> taps;
+  for (size_t layer = 0; layer < config_.shape.layers; ++layer) {
+    if (config_.shape.IsKda(layer)) {
+      taps.push_back(TapsOf(resident_->layer(layer), store_->kda_layout(), 0));
+    }
+  }
+  return FoldState(static_cast<const SequenceState&>(*version), *kernels_, taps);
 }
 
 RoutesHeader Engine::routes_header() const {

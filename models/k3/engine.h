@@ -48,16 +48,26 @@ class Engine : public text::TextModel {
 
   size_t vocab_size() const override { return config_.shape.vocab; }
   size_t max_context() const override { return context_positions_; }
-  size_t max_positions() const override { return 1; }
+  size_t max_positions() const override { return positions_; }
   text::StateRef EmptyState() const override { return store_->Empty(); }
+  // The versions of the step before should be dropped by then, but for the one that is continued: of
+  // others there is room for a few, and an error says so.
   Result<text::StepResult> Step(const text::StateRef& before,
                                 std::span<const text::TokenId> tokens) override;
+  // Of a prompt: as Step, but for the version after the last token alone and its logits, [1, vocab].
+  // Up to max_read_positions() tokens, for which the state needs no memory.
+  Result<text::StepResult> Read(const text::StateRef& before,
+                                std::span<const text::TokenId> tokens);
+  size_t max_read_positions() const { return read_positions_; }
   void ExpectMore(bool more) override { pipeline_->ExpectMore(more); }
   void Cancel() override { pipeline_->Cancel(); }
 
   // Tells `sink` of every choice of experts from the next step on; null ends it. It must outlive
   // the steps. Not while a step runs.
   void ObserveRoutes(RouteSink* sink) { step_context_->routes = sink; }
+  // A hash of all that `version` has become: equal after the same tokens, however many at a time
+  // they were consumed. Not while a step runs.
+  uint64_t Fold(const text::StateRef& version) const;
   // Told of what happens from now on; null for nobody. Between steps; it must outlive the engine.
   void Observe(StepObserver* observer) { pipeline_->Observe(observer); }
   TracedEngine Traced() const;
@@ -91,6 +101,8 @@ class Engine : public text::TextModel {
 
  private:
   Engine() = default;
+  Status Check(const text::StateRef& before, std::span<const text::TokenId> tokens,
+               size_t most) const;
   Status OpenCheckpoint(const std::string& directory, const Notice& notice);
   Status OpenPack(const PipelineOptions& options);
   Status ChooseDecode(const PipelineOptions& options, const Notice& notice);
@@ -117,6 +129,8 @@ class Engine : public text::TextModel {
   WeightBytes weight_bytes_;
   MemoryPlan plan_;
   size_t context_positions_ = 0;
+  size_t positions_ = 1;       // The most of a step,
+  size_t read_positions_ = 1;  // and of one that reads a prompt.
 
   // Below: the order of destruction is the reverse of this one.
   HugeRegion memory_;  // Ring, cache and the embedding row, in this order.

@@ -8,7 +8,7 @@
 //              through the ring, and where weights meet their inputs
 //   experts/   the routed experts: their cache, and those that are read before they are demanded
 //   state/     versions of a sequence, immutable and sharing what did not change
-//   layers/    the arithmetic of one position, and its dataflow as bookkeeping alone (Flow)
+//   layers/    the arithmetic of a step's positions, and its dataflow as bookkeeping alone (Flow)
 //   plan/      shares the memory budget out, before anything is allocated, and predicts a step
 //   step/      the graph of one step: start reading at step/pipeline.h
 //   engine.h   opens a checkpoint and answers as a text::TextModel
@@ -23,8 +23,8 @@
 // arrived meets the input of its product, and whichever comes second sends row blocks of about a
 // MiB to the cores. When the last rows of a product are in place, `advance` starts what that makes
 // possible. The router's choice sends for experts, which come from the cache or from the device,
-// are applied as they arrive and added in the router's order. `commit` ends the step: its state is
-// a new version, and the one before it stays readable as long as somebody holds it.
+// are applied as they arrive and added in the router's order. `commit` ends the step: after each of
+// its positions there is a new version, and the one before stays readable as long as it is held.
 //
 // Nothing here may change a bit of the result with a tuning option: threads split rows, never a
 // sum, and nothing is added in order of arrival.

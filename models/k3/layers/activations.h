@@ -10,68 +10,78 @@
 
 namespace penstock::k3 {
 
-// Every vector of one position between embedding and logits, allocated once. f32, each at a 64-byte
-// boundary. Letters as in shape.h; P = kda_heads * kda_width, D = kda_width.
+// A vector for each position of a step, `stride` values apart.
+template <class V>
+struct Strided {
+  V* data = nullptr;
+  size_t stride = 0;
+  V* operator[](size_t t) const { return data + t * stride; }
+};
+using Rows = Strided<float>;
+
+// Every vector of the positions of a step between embedding and logits, allocated once. f32, each
+// at a 64-byte boundary unless said otherwise; shapes are those of one position. Letters as in shape.h; P = kda_heads * kda_width, D = kda_width.
 // Ownership: points into one region that it owns. Threads: who may write what follows the flow of a
 // step (layers/flow.h); there is one writer at a time for each vector or slice.
 class Activations {
  public:
-  static Result<Activations> Create(const Shape& shape);
-  static size_t Bytes(const Shape& shape);
+  // `positions`: the most of a step.
+  static Result<Activations> Create(const Shape& shape, size_t positions = 1);
+  static size_t Bytes(const Shape& shape, size_t positions = 1);
+
+  size_t positions = 0;  // That there is room for.
 
   // The residual stream.
-  float* acc = nullptr;     // [H] running sum of the current block; the embedding row at first
-  float* blocks = nullptr;  // [most blocks][H] finished ones, oldest first
-  float* mixed = nullptr;   // [H] u, the mix of blocks and acc
-  float* x = nullptr;       // [H] rms_norm(u), the input of a sub-layer or of the head
-  float* y = nullptr;       // [H] output of a sub-layer
+  Rows acc;     // [H] running sum of the current block; the embedding row at first
+  Rows blocks;  // [most blocks][H] finished ones, oldest first
+  Rows mixed;   // [H] u, the mix of blocks and acc
+  Rows x;       // [H] rms_norm(u), the input of a sub-layer or of the head
+  Rows y;       // [H] output of a sub-layer
 
   // KDA.
-  float* kda_q = nullptr;    // [P] projected
-  float* kda_k = nullptr;    // [P]
-  float* kda_v = nullptr;    // [P]
-  float* conv_q = nullptr;   // [P] convolved, then normalised
-  float* conv_k = nullptr;   // [P]
-  float* conv_v = nullptr;   // [P]
-  float* decay_a = nullptr;  // [D]
-  float* decay_b = nullptr;  // [P]
-  float* alpha = nullptr;    // [P]
-  float* beta = nullptr;     // [heads]
-  float* gate_a = nullptr;   // [D] low-rank gate only
+  Rows kda_q;    // [P] projected
+  Rows kda_k;    // [P]
+  Rows kda_v;    // [P]
+  Rows decay_a;  // [D]
+  Rows decay_b;  // [P]
+  Rows beta;     // [heads]
+  Rows gate_a;   // [D] low-rank gate only
 
   // Both kinds of attention: gate and attended values before the output projection.
-  float* gate = nullptr;      // [max(P, mla value total)]
-  float* attended = nullptr;  // [max(P, mla value total)]
+  Rows gate;      // [max(P, mla value total)]
+  Rows attended;  // [max(P, mla value total)]
 
   // MLA.
-  float* q_a = nullptr;             // [q_rank]
-  float* q_latent = nullptr;        // [q_rank] normed
-  float* kv_a = nullptr;            // [kv_rank + rope]
-  float* mla_q = nullptr;           // [mla heads][nope + rope]
-  float* latent_scratch = nullptr;  // [groups of heads][latent_scratch_floats]
+  Rows q_a;                         // [q_rank]
+  Rows q_latent;                    // [q_rank] normed
+  Rows kv_a;                        // [kv_rank + rope]
+  Rows mla_q;                       // [mla heads][nope + rope]
+  float* latent_scratch = nullptr;  // [groups of heads][latent_scratch_floats], of one position
   size_t latent_scratch_floats = 0;
 
   // The dense layer, and the shared experts.
-  float* mlp_gate = nullptr;  // [max(dense width, shared width)] then the activated product
-  float* mlp_up = nullptr;
-  float* shared = nullptr;  // [H]
+  Rows mlp_gate;  // [max(dense width, shared width)] then the activated product
+  Rows mlp_up;
+  Rows shared;  // [H]
 
   // Routed experts.
-  float* router = nullptr;           // [E] logits, then scores
-  float* router_scratch = nullptr;   // [E]
-  float* latent = nullptr;           // [L]
-  float* latent_prepared = nullptr;  // as the MXFP4 product wants it
-  float* expert_gate = nullptr;      // [top_k][F]
-  float* expert_up = nullptr;        // [top_k][F]
-  float* expert_prepared = nullptr;  // [top_k][expert_prepared_floats]
-  size_t expert_prepared_floats = 0;
-  float* expert_out = nullptr;     // [top_k][L]
-  float* expert_sum = nullptr;     // [L]
-  float* expert_normed = nullptr;  // [L]
-  float* chosen_weight = nullptr;  // [top_k]
-  uint32_t* chosen = nullptr;      // [top_k]
+  Rows router;                      // [E] logits, then scores
+  float* router_scratch = nullptr;  // [E], of one position
+  Rows latent;                      // [L]
+  Rows latent_prepared;             // as the MXFP4 product wants it, each position alone
+  Rows expert_sum;                  // [L]
+  Rows expert_normed;               // [L]
+  Rows chosen_weight;               // [top_k]
+  Strided<uint32_t> chosen;         // [top_k]
+  // Of one expert at one position: a slot for each choice, those of an expert side by side.
+  Strided<uint32_t> slot;             // [top_k] of each choice
+  uint32_t* slot_position = nullptr;  // [slots] whose choice it is
+  Rows expert_gate;                   // [slots][F]
+  Rows expert_up;                     // [slots][F]
+  Rows expert_prepared;               // [slots][F or L prepared]
+  Rows expert_out;                    // [slots][L]
 
-  // The prediction of what a later layer chooses.
+  // The prediction of what a later layer chooses, for the last position.
   float* ahead_mixed = nullptr;      // [H]
   float* ahead_x = nullptr;          // [H]
   float* ahead_router = nullptr;     // [E] logits, then scores
@@ -79,14 +89,16 @@ class Activations {
   float* ahead_weight = nullptr;     // [top_k]
   uint32_t* ahead_chosen = nullptr;  // [top_k]
 
-  float* logits = nullptr;  // [V]
+  Rows logits;  // [V], the rows without a gap
 
   std::vector<const float*> sources;  // [most blocks + 1] what a residual mix is over
   std::vector<const float*> ahead_sources;
 
  private:
+  class Layout;
   // Lays the vectors out from `base` (may be null, to measure) and returns the floats taken.
-  size_t Lay(const Shape& shape, float* base);
+  size_t Lay(const Shape& shape, size_t most, float* base);
+  void LayExperts(const Shape& shape, Layout& layout);
   HugeRegion memory_;
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "models/k3/config/shape.h"
 #include "models/k3/layers/activations.h"
@@ -17,13 +18,21 @@ namespace penstock::k3 {
 
 struct Context;
 
-// Told of every choice of experts: context.layer, act.chosen and act.router (the scores) are in
-// place. Called on a thread of the step, one call at a time; what it reads besides may be the
-// residual stream (acc with the attention's output, which y still holds, and the blocks).
+// Told of every choice of experts, in each layer position by position: context.layer, and rows
+// `position` (of the step) of act.chosen and act.router (the scores) are in place. Called on a
+// thread of the step, one call at a time; what it reads besides may be the residual stream (acc
+// with the attention's output, which y still holds, and the blocks).
 class RouteSink {
  public:
   virtual ~RouteSink() = default;
-  virtual void Chosen(const Context& context) = 0;
+  virtual void Chosen(const Context& context, size_t position) = 0;
+};
+
+// An expert that positions of the step have chosen: once, whoever chose it.
+struct ChosenExpert {
+  uint32_t expert = 0;
+  uint32_t first_slot = 0;  // Of act's slots: one for each position that chose it, earliest first.
+  uint32_t slots = 0;
 };
 
 // What the bodies of a step work on: the fixed parts, and where the step stands. The fields of the
@@ -36,7 +45,10 @@ struct Context {
         kernels(kernels_in),
         resident(resident_in),
         store(store_in),
-        act(std::move(activations)) {}
+        act(std::move(activations)) {
+    experts.reserve(act.positions * shape.top_k);
+    expert_index.assign(shape.experts, kNone);
+  }
 
   const Shape& shape;
   const ops::Kernels& kernels;
@@ -48,9 +60,11 @@ struct Context {
   uint64_t step = 0;
   uint64_t attempt = 0;  // Counts failed steps too: never the same twice.
   std::shared_ptr<const SequenceState> before;
-  std::shared_ptr<SequenceState> next;
-  size_t residual_blocks = 0;  // Finished blocks in act.blocks.
-  bool acc_empty = false;      // A boundary has moved acc into the blocks; y becomes acc.
+  std::shared_ptr<StepLog> log;  // What the step adds to it.
+  size_t positions = 1;          // Of the step; T.
+  size_t first_logits = 0;       // Positions before this one get no logits.
+  size_t residual_blocks = 0;    // Finished blocks in act.blocks, of each position.
+  bool acc_empty = false;        // A boundary has moved acc into the blocks; y becomes acc.
 
   // The layer; Shape::layers at the head.
   size_t layer = 0;
@@ -58,7 +72,9 @@ struct Context {
   size_t kda_ordinal = 0;  // Of this layer among the KDA layers.
   size_t mla_ordinal = 0;
   size_t moe_ordinal = 0;
-  MutableBuffer kda_block;  // The state that this step's KDA layer writes.
+  KdaVisit kda_visit;                  // What this layer's heads continue, if it is a KDA layer.
+  std::vector<ChosenExpert> experts;   // Of all positions, in the order in which they are demanded.
+  std::vector<uint32_t> expert_index;  // [E] where in `experts`; scratch of the choice.
 
   RouteSink* routes = nullptr;  // Null: nobody listens. Set between steps.
 

@@ -4,7 +4,8 @@
 
 namespace penstock::k3 {
 
-void Flow::Begin() {
+void Flow::Begin(size_t positions) {
+  embedded_left_ = positions;
   layer_ = 0;
   phase_ = Phase::kAttention;
 }
@@ -34,7 +35,6 @@ void Flow::StartLayer(std::vector<Next>& next) {
   latent_inputs_left_ = 2;
   gate_inputs_left_ = 2;
   mlp_inputs_left_ = 2;
-  experts_left_ = shape_.top_k;
   outputs_left_ = layer_ < shape_.layers && shape_.IsMoe(layer_) ? 2 : 1;
   next.push_back({Action::kMix});
 }
@@ -118,7 +118,9 @@ void Flow::Combined(std::vector<Next>& next) {
 void Flow::Advance(const Done& done, std::vector<Next>& next) {
   switch (done.event) {
     case Event::kEmbedded:
-      return StartLayer(next);
+      PENSTOCK_CHECK(embedded_left_ > 0);
+      if (--embedded_left_ == 0) StartLayer(next);
+      return;
     case Event::kMixed:
       return InputReady(next);
     case Event::kMultiplied:
@@ -141,9 +143,8 @@ void Flow::Advance(const Done& done, std::vector<Next>& next) {
       Multiply(Role::kDenseDown, next);
       return Multiply(Role::kSharedDown, next);
     case Event::kChosen:
-      for (uint32_t rank = 0; rank < shape_.top_k; ++rank) {
-        next.push_back({Action::kWantExpert, rank});
-      }
+      experts_left_ = done.rows;
+      for (uint32_t i = 0; i < done.rows; ++i) next.push_back({Action::kWantExpert, i});
       return;
     case Event::kLatentPrepared:
       return next.push_back({Action::kApplyExperts});

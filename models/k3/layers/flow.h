@@ -10,17 +10,17 @@ namespace penstock::k3 {
 
 // What a stage has finished. `index` and `rows` as the event says.
 enum class Event : uint8_t {
-  kEmbedded,        // acc holds the token's row.
+  kEmbedded,        // acc of one position holds its token's row.
   kMixed,           // x is the input of the sub-layer, or of the head.
   kMultiplied,      // `rows` rows of product `index` are in place.
   kKdaHeads,        // `rows` heads are done.
   kQueryNormed,     // The query's latent is ready.
-  kLatentAppended,  // The position is in the latent cache.
+  kLatentAppended,  // The positions are in the latent cache.
   kGated,           // The attended values are gated.
   kActivated,       // The MLP's inner vector is ready.
-  kChosen,          // The experts of the position are known.
+  kChosen,          // The experts of the positions are known: `rows` different ones.
   kLatentPrepared,  // The experts' input is ready.
-  kExpertApplied,   // One expert's output vector is in place.
+  kExpertApplied,   // One expert's output vectors are in place.
   kGathered,        // The input of the latent up-projection is ready.
   kCombined,        // y has been added to acc.
 };
@@ -41,7 +41,7 @@ enum class Action : uint8_t {
   kActivate,
   kChoose,
   kPrepare,
-  kWantExpert,    // The expert of rank `index`.
+  kWantExpert,    // Expert `index` of those chosen.
   kApplyExperts,  // Experts that have arrived may run: their input is ready.
   kGather,
   kCombine,
@@ -61,8 +61,8 @@ class Flow {
   Flow(const Pass& pass, const Shape& shape)
       : pass_(pass), shape_(shape), rows_left_(pass.products().size()) {}
 
-  // Back to before the first layer; the next event is kEmbedded.
-  void Begin();
+  // Back to before the first layer of a step of `positions`; the next events are as many kEmbedded.
+  void Begin(size_t positions = 1);
 
   // Appends to `next` what `done` makes possible, in the order in which it should start.
   void Advance(const Done& done, std::vector<Next>& next);
@@ -85,6 +85,7 @@ class Flow {
   std::vector<size_t> rows_left_;  // [products]
   size_t layer_ = 0;
   Phase phase_ = Phase::kAttention;
+  size_t embedded_left_ = 0;
   size_t kda_inputs_left_ = 0;
   size_t kda_heads_left_ = 0;
   size_t latent_inputs_left_ = 0;  // Query and cache row, before the latent attention.

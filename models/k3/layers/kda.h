@@ -5,17 +5,20 @@
 
 namespace penstock::k3 {
 
-// Kimi Delta Attention of one layer and position, after its input projections.
+// Kimi Delta Attention of one layer, after its input projections.
 
-// Takes a block for the layer's new state. Before the first head.
+// Takes what the layer's heads continue and what they write. Before the first head.
 Status BeginKda(Context& context);
 
-// One head: short convolution, normalisation, decay, delta-rule step, gated norm. Reads the head's
-// part of the state before, writes its part of the new one and of act.attended. Heads are
-// independent: any number may run at once.
+// One head: brings its part of the layer's base to where the step begins, then goes through the
+// positions of the step with the state in a scratch of its own, which stays in a cache: short
+// convolution, normalisation, decay, delta-rule step, gated norm. Writes the head's part of the log
+// and of act.attended. Heads are independent: any number may run at once.
 void KdaHead(Context& context, size_t head);
 
-// Publishes the layer's new state in context.next. After the last head.
+// Lets go of what the layer's base has taken in. After the last head.
 void EndKda(Context& context);
+
+KdaTaps TapsOf(const LayerVectors& vectors, const KdaLayout& layout, size_t head);
 
 }  // namespace penstock::k3

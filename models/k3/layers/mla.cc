@@ -8,17 +8,21 @@
 namespace penstock::k3 {
 
 void NormQuery(Context& context) {
-  context.kernels.rms_norm(context.act.q_a, context.vectors().q_a_norm, context.shape.q_rank,
-                           kLatentNormEps, context.act.q_latent);
+  for (size_t t = 0; t < context.positions; ++t) {
+    context.kernels.rms_norm(context.act.q_a[t], context.vectors().q_a_norm, context.shape.q_rank,
+                             kLatentNormEps, context.act.q_latent[t]);
+  }
 }
 
 Status AppendLatent(Context& context) {
   const Shape& shape = context.shape;
-  auto& pages = context.next->pages[context.mla_ordinal];
-  PENSTOCK_TRY(float* const row, context.store.AppendRow(pages, context.before->position()));
-  context.kernels.rms_norm(context.act.kv_a, context.vectors().kv_a_norm, shape.kv_rank,
-                           kLatentNormEps, row);
-  std::copy_n(context.act.kv_a + shape.kv_rank, shape.rope, row + shape.kv_rank);
+  PENSTOCK_TRY_VOID(context.store.AppendRows(*context.log, context.mla_ordinal));
+  for (size_t t = 0; t < context.positions; ++t) {
+    const float* const kv_a = context.act.kv_a[t];
+    float* const row = context.store.Row(*context.log, context.mla_ordinal, context.log->first + t);
+    context.kernels.rms_norm(kv_a, context.vectors().kv_a_norm, shape.kv_rank, kLatentNormEps, row);
+    std::copy_n(kv_a + shape.kv_rank, shape.rope, row + shape.kv_rank);
+  }
   return {};
 }
 
@@ -28,25 +32,30 @@ void AttendLatent(Context& context, const uint16_t* kv_b, size_t first_row, size
                                 shape.kv_rank};
   const size_t head_rows = shape.nope + shape.value;
   const size_t group_rows = ops::kHeadGroup * head_rows;
-  const size_t positions = context.before->position() + 1;
 
   thread_local std::vector<const float*> pages;  // Grows once to the pages of the context.
   pages.clear();
-  for (const auto& page : context.next->pages[context.mla_ordinal]) pages.push_back(page->rows());
+  for (const auto& page : context.log->pages[context.mla_ordinal]) pages.push_back(page->rows());
 
   for (size_t row = first_row; row < first_row + rows; row += group_rows) {
     const size_t group = row / group_rows;
     const size_t head = group * ops::kHeadGroup;
-    ops::LatentAttention(context.kernels, latent, group, kv_b + (row - first_row) * shape.kv_rank,
-                         context.act.mla_q + head * (shape.nope + shape.rope), pages, positions,
-                         context.act.latent_scratch + group * context.act.latent_scratch_floats,
-                         context.act.attended + head * shape.value);
+    for (size_t t = 0; t < context.positions; ++t) {
+      ops::LatentAttention(context.kernels, latent, group, kv_b + (row - first_row) * shape.kv_rank,
+                           context.act.mla_q[t] + head * (shape.nope + shape.rope), pages,
+                           context.log->first + t + 1,
+                           context.act.latent_scratch + group * context.act.latent_scratch_floats,
+                           context.act.attended[t] + head * shape.value);
+    }
   }
 }
 
 void GateAttended(Context& context) {
-  context.kernels.sigmoid_gate(context.act.attended, context.act.gate,
-                               context.shape.mla_value_total(), context.act.attended);
+  for (size_t t = 0; t < context.positions; ++t) {
+    float* const attended = context.act.attended[t];
+    context.kernels.sigmoid_gate(attended, context.act.gate[t], context.shape.mla_value_total(),
+                                 attended);
+  }
 }
 
 }  // namespace penstock::k3

@@ -4,7 +4,7 @@
 
 namespace penstock::k3 {
 
-const float* InputOf(const Context& context, Role role) {
+Rows InputOf(const Context& context, Role role) {
   const Activations& act = context.act;
   switch (role) {
     case Role::kKdaDecayB:
@@ -26,7 +26,7 @@ const float* InputOf(const Context& context, Role role) {
   }
 }
 
-float* OutputOf(const Context& context, Role role) {
+Rows OutputOf(const Context& context, Role role) {
   const Activations& act = context.act;
   switch (role) {
     case Role::kKdaQ:
@@ -76,7 +76,7 @@ float* OutputOf(const Context& context, Role role) {
       break;
   }
   PENSTOCK_CHECK(false);
-  return nullptr;
+  return {};
 }
 
 }  // namespace penstock::k3

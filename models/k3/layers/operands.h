@@ -5,10 +5,10 @@
 
 namespace penstock::k3 {
 
-// The vector a product reads, [matrix cols].
-const float* InputOf(const Context& context, Role role);
+// The vectors a product reads, one of [matrix cols] for each position.
+Rows InputOf(const Context& context, Role role);
 
-// The vector a product writes, [matrix rows].
-float* OutputOf(const Context& context, Role role);
+// The vectors a product writes, one of [matrix rows] for each position.
+Rows OutputOf(const Context& context, Role role);
 
 }  // namespace penstock::k3

@@ -66,9 +66,10 @@ class Planner {
     if (needs.image_bytes != 0) AddFixed("image of the files", needs.image_bytes);
     if (needs.decoder_bytes != 0) AddFixed("decoders", needs.decoder_bytes);
     AddFixed("resident vectors", weights.resident_bytes);
-    AddFixed("activations", Activations::Bytes(shape));
+    AddFixed("activations",
+             Activations::Bytes(shape, std::max(needs.positions, needs.read_positions)));
     AddFixed(fmt::format("state of {} positions", needs.context),
-             StateStore::Bytes(shape, needs.context));
+             StateStore::Bytes(shape, needs.context, needs.positions, needs.read_positions));
     for (size_t layer = 0; layer + 1 < weights.layer_first.size(); ++layer) MeasureLayer(layer);
   }
 

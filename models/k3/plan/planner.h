@@ -16,7 +16,9 @@ namespace penstock::k3 {
 struct MemoryNeeds {
   uint64_t process_bytes = 0;  // Resident now: program, libraries, catalogue.
   uint64_t image_bytes = 0;    // The files, where the memory engine holds them.
-  size_t context = 0;          // Positions of the state.
+  size_t context = 0;          // Positions of the state,
+  size_t positions = 1;        // the most of a step,
+  size_t read_positions = 1;   // and of one that reads a prompt.
   uint64_t budget_bytes = 0;   // --memory, or what the machine gives.
   std::string budget_from;     // "--memory" or the file that set the limit.
   uint64_t decoder_bytes = 0;  // Of all threads that decode stripes; 0 without a pack.

@@ -66,6 +66,8 @@ Status FillNeeds(const PlanOptions& options, PlanRequest& request) {
   MemoryNeeds& needs = request.needs;
   needs.process_bytes = kProgramBytes + request.weights.all_experts() * sizeof(ExpertTensors);
   needs.context = options.context;
+  needs.positions = request.pipeline.positions;
+  needs.read_positions = request.pipeline.read_positions;
   if (request.weights.packed) needs.decoder_bytes = request.rates.cores * kDecoderThreadBytes;
   needs.budget_bytes = request.pipeline.memory.bytes;
   needs.budget_from = BudgetName(request.pipeline);

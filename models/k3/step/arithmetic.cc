@@ -38,10 +38,12 @@ void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
   const Product& product = s_.pass.ProductOf(extent);
   idle_.Enter(block.late ? kOnTrunk : kOnGraph);
   const size_t cols = product.matrix.cols;
-  const float* const x = InputOf(context_, product.role);
-  float* const y = OutputOf(context_, product.role);
+  const size_t first = product.role == Role::kHead ? context_.first_logits : 0;
+  const Rows x = InputOf(context_, product.role);
+  const Rows y = OutputOf(context_, product.role);
   const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
-    context_.kernels.matvec_bf16(rows, count, cols, x, cols, 1, y + first_row, product.matrix.rows);
+    context_.kernels.matvec_bf16(rows, count, cols, x[first], x.stride, context_.positions - first,
+                                 y[first] + first_row, y.stride);
   });
   idle_.Leave();
   if (!Failed(done)) out.Put<0>(Done{Event::kMultiplied, extent.product, block.rows});
@@ -71,17 +73,19 @@ void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& 
 void Pipeline::Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out) {
   if (Over()) return;
   idle_.Enter(expert.late ? kOnExpert : kOnGraph);
-  ApplyExpert(context_, expert.weights.view, expert.rank);
+  ApplyExpert(context_, expert.weights.view, expert.index);
   idle_.Leave();
   out.Put<0>(Done{Event::kExpertApplied, 0, 0});
 }
 
-void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
+io::Extent Pipeline::EmbedRow(text::TokenId id) const {
   const size_t row_bytes = size_t{s_.embed.cols} * 2;
-  const io::Extent row{s_.embed.extent.file, s_.embed.extent.offset + token.id * row_bytes,
-                       row_bytes, 0};
+  return {s_.embed.extent.file, s_.embed.extent.offset + id * row_bytes, row_bytes, 0};
+}
+
+void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
+  const io::Extent row = EmbedRow(token.id);
   const size_t bytes = s_.reader.BufferBytes(row);
-  embed_ = {row_bytes, bytes, 1};
   auto block = s_.embed_rows.Allocate();
   if (!block) {
     graph_.outcome().Fail(penstock::Failed("the embedding row of an earlier step is still held"));
@@ -90,7 +94,7 @@ void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
   MutableBuffer place = block->TakeFront(bytes);
   block.reset();  // The block is free again when the read's reference drops, not this one.
   s_.reader.Read(row, std::move(place), io::ReadClass::kDemanded,
-                 [this, reply](Result<BufferRef> result) {
+                 [this, reply, position = token.position](Result<BufferRef> result) {
                    Done done{Event::kEmbedded, 0, 0};
                    if (!result) {
                      graph_.outcome().Fail(result.error());
@@ -99,7 +103,7 @@ void Pipeline::ReadRow(const Token& token, graph::Reply<Done> reply) {
                      const BufferRef bits = std::move(*result);
                      idle_.Enter(kOnEmbed);
                      context_.kernels.widen_bf16(reinterpret_cast<const uint16_t*>(bits.data()),
-                                                 s_.embed.cols, context_.act.acc);
+                                                 s_.embed.cols, context_.act.acc[position]);
                      idle_.Leave();
                    }
                    reply(done);

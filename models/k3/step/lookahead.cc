@@ -18,6 +18,7 @@ Lookahead::Lookahead(Context& context, Experts& experts, const WeightStream& str
               (options.mode != PredictMode::kOff || options.predictor != nullptr)),
       gate_(context.shape.layers, context.shape.experts, context.shape.top_k, options.mode),
       layers_(context.shape.layers) {
+  wanted_.reserve(context.experts.capacity());
   for (Layer& layer : layers_) {
     layer.previous.reserve(context.shape.top_k);
     layer.next.reserve(context.shape.top_k);
@@ -93,7 +94,8 @@ void Lookahead::Chosen(uint64_t visit, std::vector<uint32_t>& next) {
   next.clear();
   if (!enabled()) return;
   const auto layer = static_cast<uint32_t>(context_.layer);
-  const std::span<const uint32_t> chosen(context_.act.chosen, context_.shape.top_k);
+  const std::span<const uint32_t> chosen(context_.act.chosen[context_.positions - 1],
+                                         context_.shape.top_k);
   {
     const std::lock_guard lock(mutex_);
     settled_ = visit;
@@ -104,7 +106,10 @@ void Lookahead::Chosen(uint64_t visit, std::vector<uint32_t>& next) {
                 predicted ? static_cast<double>(NowNs(Clock::kWall) - own.predicted_ns) * 1e-9 : 0);
     own.previous.assign(chosen.begin(), chosen.end());
   }
-  if (active_) experts_.Settle(visit, layer, chosen);
+  if (!active_) return;
+  wanted_.clear();
+  for (const ChosenExpert& expert : context_.experts) wanted_.push_back(expert.expert);
+  experts_.Settle(visit, layer, wanted_);
 }
 
 void Lookahead::EndStep() {

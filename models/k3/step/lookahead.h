@@ -23,7 +23,7 @@ struct LookaheadOptions {
 
 // Looks for the experts that a layer will choose, while the layer is being reached: from its router,
 // applied to the residual as the layer before has left it, and from what the token before chose
-// there. Has those read that the gate finds worth it. Reads of the state of the step happen in Enter
+// there. In a step of several positions it looks at the last one alone. Has those read that the gate finds worth it. Reads of the state of the step happen in Enter
 // alone; everything else works on scratch of its own.
 //
 // Threads: Enter, Chosen and EndStep from the serial stage that knows where the step stands; AddRows
@@ -51,7 +51,8 @@ class Lookahead {
   // `router`: Enter wanted it. Its scores count only when all rows were added.
   void Predict(uint64_t visit, uint64_t step, uint32_t layer, bool router);
 
-  // The layer has chosen: `next` becomes what its router was predicted to choose, if it was.
+  // The layer has chosen: `next` becomes what its router was predicted to choose at the last
+  // position, if it was.
   void Chosen(uint64_t visit, std::vector<uint32_t>& next);
   void EndStep();
 
@@ -70,7 +71,8 @@ class Lookahead {
 
   std::atomic<bool> scratch_taken_{false};  // From Enter to the end of Predict.
   uint64_t rows_ = 0;                       // Of the router, multiplied.
-  std::vector<uint32_t> issue_;             // Scratch of Predict.
+  std::vector<uint32_t> issue_;             // Scratch of Predict,
+  std::vector<uint32_t> wanted_;            // and of Chosen.
 
   mutable std::mutex mutex_;
   PredictionGate gate_;

@@ -17,6 +17,7 @@ struct Go {
   uint32_t layer = 0;
 };
 struct Token {
+  size_t position = 0;  // Of the step.
   text::TokenId id = 0;
 };
 struct Extent {
@@ -51,7 +52,7 @@ struct Glimpse {
 struct Wanted {
   uint64_t attempt = 0;  // Of a step; one that failed may be tried again.
   uint32_t layer = 0;
-  uint32_t rank = 0;
+  uint32_t index = 0;  // Among those that the layer has chosen.
   uint32_t expert = 0;
 };
 struct Heads {
@@ -60,22 +61,22 @@ struct Heads {
   uint32_t layer = 0;
 };
 
-// What an observer is told of them: the extent as the part, the rank of an expert as the item.
+// What an observer is told of them: the extent as the part, the index of an expert as the item.
 inline graph::Subject SubjectOf(const Extent& extent) { return {.part = extent.number}; }
 inline graph::Subject SubjectOf(const Block& block) { return {.part = block.extent}; }
 inline graph::Subject SubjectOf(const Glimpse& glimpse) { return {.group = glimpse.layer}; }
-inline graph::Subject SubjectOf(const ReadyExpert& expert) { return {.item = expert.rank}; }
+inline graph::Subject SubjectOf(const ReadyExpert& expert) { return {.item = expert.index}; }
 inline graph::Subject SubjectOf(const Go& go) { return {.group = go.layer}; }
 inline graph::Subject SubjectOf(const Heads& heads) { return {.group = heads.layer}; }
 inline graph::Subject SubjectOf(const Wanted& wanted) {
-  return {.group = wanted.layer, .item = wanted.rank};
+  return {.group = wanted.layer, .item = wanted.index};
 }
 inline graph::Subject SubjectOf(const Arrival& arrival) {
   switch (arrival.kind) {
     case Arrival::Kind::kExtent:
       return {.part = arrival.number};
     case Arrival::Kind::kExpert:
-      return {.item = arrival.expert.rank};
+      return {.item = arrival.expert.index};
     case Arrival::Kind::kLookahead:
       return {.group = arrival.number};
     case Arrival::Kind::kProductInput:

@@ -8,6 +8,7 @@
 #include "models/k3/layers/moe.h"
 #include "models/k3/layers/operands.h"
 #include "models/k3/layers/residual.h"
+#include "runtime/check.h"
 
 namespace penstock::k3 {
 namespace {
@@ -78,8 +79,10 @@ Pipeline::Pipeline(const Services& services)
       gather_(Small("gather", Event::kGathered, Always<GatherExperts>)),
       combine_(Small("combine", Event::kCombined, CombineSublayer)),
       commit_(graph_, "commit", kSerial, [this](Go, auto&) { Commit(); }) {
-  for (uint32_t layer = 0; layer < context_.shape.layers; ++layer) {
-    if (context_.shape.IsMoe(layer)) routes_.push_back({0, layer, {}, {}});
+  for (size_t t = 0; t < context_.act.positions; ++t) {
+    for (uint32_t layer = 0; layer < context_.shape.layers; ++layer) {
+      if (context_.shape.IsMoe(layer)) routes_.push_back({0, layer, {}, {}});
+    }
   }
   Connect();
   meter_.Watch(graph_.picture());
@@ -198,7 +201,7 @@ void Pipeline::Fetch(const Wanted& wanted, graph::Reply<Arrival> reply) {
   Arrival arrival;
   arrival.kind = Arrival::Kind::kExpert;
   arrival.expert.visit = Visit(wanted.attempt, wanted.layer);
-  arrival.expert.rank = wanted.rank;
+  arrival.expert.index = wanted.index;
   // Left over from a step that has ended: nothing is read, no slot is taken.
   if (Over() || wanted.attempt != attempt_.load()) {
     credits_.Return();
@@ -278,17 +281,19 @@ void Pipeline::MeetLookahead(const Arrival& arrival, MeetStage::Outputs& out) {
 
 // --- what becomes possible ---
 
-void Pipeline::Advance(const Done& done, AdvanceStage::Outputs& out) {
+void Pipeline::Advance(Done done, AdvanceStage::Outputs& out) {
   if (Over() || done.index == kNone) return;
+  if (done.event == Event::kChosen) done.rows = static_cast<uint32_t>(context_.experts.size());
   next_.clear();
   flow_.Advance(done, next_);
   if (done.event == Event::kKdaHeads && !next_.empty()) EndKda(context_);
-  if (done.event == Event::kEmbedded || flow_.layer() != context_.layer) {
+  const bool begins = done.event == Event::kEmbedded && !next_.empty();
+  if (begins || flow_.layer() != context_.layer) {
     EnterLayer();
     LookAhead(out);
   }
   context_.phase = flow_.phase();
-  if (done.event == Event::kChosen) NoteRoute();
+  if (done.event == Event::kChosen) NoteRoutes();
   for (const Next& next : next_) Dispatch(next, out);
 }
 
@@ -320,11 +325,16 @@ void Pipeline::EndPredictions() {
   s_.experts.SettleAll(Visit(context_.attempt, context_.shape.layers));
 }
 
-void Pipeline::NoteRoute() {
-  Route& route = routes_[context_.moe_ordinal];
-  route.n = context_.step;
-  route.chosen.assign(context_.act.chosen, context_.act.chosen + context_.shape.top_k);
-  lookahead_.Chosen(Visit(context_.attempt, context_.layer), route.next);
+void Pipeline::NoteRoutes() {
+  for (size_t t = 0; t < context_.positions; ++t) {
+    Route& route = routes_[t * context_.shape.moe_layers() + context_.moe_ordinal];
+    const uint32_t* const chosen = context_.act.chosen[t];
+    route.n = consumed_ + t;
+    route.chosen.assign(chosen, chosen + context_.shape.top_k);
+    route.next.clear();
+    if (t + 1 < context_.positions) continue;
+    lookahead_.Chosen(Visit(context_.attempt, context_.layer), route.next);
+  }
 }
 
 void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
@@ -341,7 +351,7 @@ void Pipeline::Dispatch(const Next& next, AdvanceStage::Outputs& out) {
       return out.Put<kToMeet>(arrival);
     case Action::kWantExpert:
       return out.Put<kToCredits>(Wanted{context_.attempt, static_cast<uint32_t>(context_.layer),
-                                        next.index, context_.act.chosen[next.index]});
+                                        next.index, context_.experts[next.index].expert});
     case Action::kKda:
       return SendHeads(out);
     case Action::kMix:
@@ -382,7 +392,9 @@ void Pipeline::SendHeads(AdvanceStage::Outputs& out) {
 void Pipeline::Commit() {
   if (Over()) return;
   idle_.Enter(kOnGraph);
-  const bool finite = context_.kernels.all_finite(context_.act.logits, context_.shape.vocab);
+  const size_t rows = context_.positions - context_.first_logits;
+  const bool finite = context_.kernels.all_finite(context_.act.logits[context_.first_logits],
+                                                  rows * context_.shape.vocab);
   idle_.Leave();
   if (!finite) {
     const std::string where = "the head, step " + std::to_string(context_.step);
@@ -393,17 +405,18 @@ void Pipeline::Commit() {
 
 // --- a step ---
 
-void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before) {
-  auto next = std::make_shared<SequenceState>(*before);
-  next->consumed = before->consumed + 1;
+void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before, size_t positions,
+                         bool last_only) {
+  context_.log = context_.store.Begin(*before, positions, last_only);
+  context_.first_logits = last_only ? positions - 1 : 0;
   context_.before = std::move(before);
-  context_.next = std::move(next);
+  context_.positions = positions;
   attempt_.store(++context_.attempt);
   context_.residual_blocks = 0;
   context_.acc_empty = false;
   context_.layer = 0;
   context_.phase = Phase::kAttention;
-  flow_.Begin();
+  flow_.Begin(positions);
   if (StepObserver* const observer = observer_.load()) observer->StepBegins(context_.step);
   meter_.Begin();
   idle_.Begin();
@@ -420,23 +433,36 @@ void Pipeline::Recover() {
   meeting_.Reset();
   s_.stream.Drop();
   graph_.WaitIdle();
-  context_.kda_block = MutableBuffer();
+  context_.kda_visit = {};
+  context_.log.reset();
+  context_.before.reset();
   s_.stream.Restart(context_.step);
   if (s_.decode != nullptr) s_.decode->Restart();
   s_.stream.Pause(false);
   recover_ = false;
 }
 
-Result<std::shared_ptr<const SequenceState>> Pipeline::Step(
-    std::shared_ptr<const SequenceState> before, text::TokenId token) {
+Traffic Pipeline::EmbedTraffic(std::span<const text::TokenId> tokens) const {
+  Traffic traffic;
+  for (const text::TokenId id : tokens) {
+    const io::Extent row = EmbedRow(id);
+    traffic.Add({row.bytes, s_.reader.BufferBytes(row), 1});
+  }
+  return traffic;
+}
+
+Result<std::vector<std::shared_ptr<const SequenceState>>> Pipeline::Step(
+    std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens,
+    bool last_only) {
+  PENSTOCK_CHECK(!tokens.empty() && tokens.size() <= context_.act.positions);
   if (recover_) Recover();
-  BeginStep(std::move(before));
+  BeginStep(std::move(before), tokens.size(), last_only);
   graph_.outcome().Begin();
   if (cancel_.exchange(false)) graph_.outcome().Fail(Cancelled("cancelled"));
   s_.stream.Reach(context_.step, 0);
   s_.stream.Allow(context_.step + (more_.load() ? 1 : 0));
   WakeAdmission();
-  embed_row_.Put(Token{token});
+  for (size_t t = 0; t < tokens.size(); ++t) embed_row_.Put(Token{t, tokens[t]});
   const Status status = graph_.outcome().Wait();
   EndPredictions();
   if (!status) {
@@ -448,12 +474,12 @@ Result<std::shared_ptr<const SequenceState>> Pipeline::Step(
     return status.error();
   }
   lookahead_.EndStep();
-  stats_ = meter_.Take(context_.step, embed_);
+  stats_ = meter_.Take(context_.step, tokens.size(), EmbedTraffic(tokens));
   if (StepObserver* const observer = observer_.load()) observer->StepEnded(stats_);
-  std::shared_ptr<const SequenceState> after = std::move(context_.next);
   context_.before.reset();
   ++context_.step;
-  return after;
+  consumed_ += tokens.size();
+  return StateStore::Versions(std::move(context_.log));
 }
 
 void Pipeline::Cancel() {

@@ -38,7 +38,7 @@ struct Services {
   WeightStream& stream;
   ByteRing& ring;
   Experts& experts;
-  BlockPool& embed_rows;  // One block, for the row of the token that is read.
+  BlockPool& embed_rows;  // A block for each position's row, while it is read.
   Matrix embed;
   Context& context;
   StripeDecoders* decoders = nullptr;  // For a pass over stripes,
@@ -47,7 +47,8 @@ struct Services {
   LookaheadOptions lookahead;
 };
 
-// The graph of one step. It is built once; a step is a message.
+// The graph of one step, which advances a sequence by as many positions as the activations have room
+// for, with one pass over the weights. It is built once; a step is a message.
 //
 //   weights, in order of use, ahead of the tokens             activations
 //
@@ -73,17 +74,23 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Advances `before` by one token; act.logits then holds what predicts the next one.
-  Result<std::shared_ptr<const SequenceState>> Step(std::shared_ptr<const SequenceState> before,
-                                                    text::TokenId token);
+  // Advances `before` by `tokens`: the version after each of them; act.logits then holds, row by
+  // row, what predicts the token after it. `last_only`: the version after the last token alone, and
+  // its row of act.logits.
+  Result<std::vector<std::shared_ptr<const SequenceState>>> Step(
+      std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens,
+      bool last_only = false);
   void ExpectMore(bool more) { more_.store(more); }
   void Cancel();
   // Look ahead in every layer, also where nothing is read ahead: routes are recorded.
   void PredictAlways(bool always) { lookahead_.Always(always); }
 
   const StepStats& last_step() const { return stats_; }
-  // The experts of each layer in the last step; of a failed one those it came to.
-  std::span<const Route> last_routes() const { return routes_; }
+  // The experts of each layer in the last step, position by position, which Route::n counts; of a
+  // failed step those it came to.
+  std::span<const Route> last_routes() const {
+    return std::span(routes_).first(context_.positions * context_.shape.moe_layers());
+  }
   std::vector<LayerPrediction> prediction_stats() const { return lookahead_.stats(); }
   std::string Dot(bool times) const { return graph_.picture().Dot(times); }
   // Told of every body and of every read; null for nobody. Between steps; the weights side runs on
@@ -136,7 +143,7 @@ class Pipeline {
   Status ForRows(const Block& block, const Work& work);
   void RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out);
   void Apply(const ReadyExpert& expert, graph::Stage<ReadyExpert, Done>::Outputs& out);
-  void Advance(const Done& done, AdvanceStage::Outputs& out);
+  void Advance(Done done, AdvanceStage::Outputs& out);
   void Dispatch(const Next& next, AdvanceStage::Outputs& out);
   void SendHeads(AdvanceStage::Outputs& out);
   void Commit();
@@ -149,8 +156,10 @@ class Pipeline {
   void EnterLayer();
   void LookAhead(AdvanceStage::Outputs& out);
   void EndPredictions();
-  void NoteRoute();
-  void BeginStep(std::shared_ptr<const SequenceState> before);
+  void NoteRoutes();
+  void BeginStep(std::shared_ptr<const SequenceState> before, size_t positions, bool last_only);
+  io::Extent EmbedRow(text::TokenId id) const;
+  Traffic EmbedTraffic(std::span<const text::TokenId> tokens) const;
   void PauseWeights();
   void Recover();
   // A number for one layer of one attempt at a step.
@@ -177,9 +186,9 @@ class Pipeline {
   Lookahead lookahead_;
   StepMeter meter_;
   std::atomic<StepObserver*> observer_{nullptr};
-  Traffic embed_;
   StepStats stats_;
-  std::vector<Route> routes_;  // [layers with experts]
+  uint64_t consumed_ = 0;      // Positions of all steps before.
+  std::vector<Route> routes_;  // [most positions][layers with experts]
 
   graph::Graph graph_;
   // Weights: in order of use, for ever, ahead of the tokens.

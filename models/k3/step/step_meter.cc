@@ -38,14 +38,14 @@ void StepMeter::Begin() {
   for (graph::NodeFacts& node : picture_->nodes()) node.longest_ns.store(0);
 }
 
-StepStats StepMeter::Take(uint64_t n, const Traffic& embed) {
+StepStats StepMeter::Take(uint64_t n, size_t positions, const Traffic& embed) {
   const Counts now = Now();
   const Traffic trunk = s_.stream.trunk(n);
   const Traffic head = s_.stream.head(n);
   StepStats stats;
   stats.n = n;
   stats.t_ns = now.ns - begin_.ns;
-  stats.positions = 1;
+  stats.positions = positions;
   stats.trunk_bytes = trunk.payload;
   stats.head_bytes = head.payload;
   stats.embed_bytes = embed.payload;

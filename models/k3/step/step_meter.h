@@ -63,8 +63,8 @@ class StepMeter {
   void Observe(const io::ReadSpan& read) { watch_.Observe(read); }
 
   void Begin();
-  // Step `n` has ended; `embed` is what its token's row took.
-  StepStats Take(uint64_t n, const Traffic& embed);
+  // Step `n` has ended; `embed` is what the rows of its tokens took.
+  StepStats Take(uint64_t n, size_t positions, const Traffic& embed);
 
  private:
   struct Counts {

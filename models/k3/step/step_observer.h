@@ -16,7 +16,7 @@ class StepObserver : public graph::Observer {
   virtual void StepBegins(uint64_t /*n*/) {}
   virtual void StepEnded(const StepStats& /*stats*/) {}
 
-  // Of a body: the layer (group), the extent (part) and the rank of the expert (item), where its
+  // Of a body: the layer (group), the extent (part) and the index of the expert among those chosen (item), where its
   // message says them.
   void Begins(const graph::NodeFacts& /*node*/, graph::Subject* /*subject*/) override {}
   void Ended(const graph::NodeFacts& /*node*/, const graph::Subject& /*subject*/,

@@ -53,12 +53,13 @@ class Recorder : public RouteSink {
     record_.layers = shape_.moe_layers();
   }
 
-  void Chosen(const Context& context) override {
-    const uint32_t* chosen = context.act.chosen;
+  void Chosen(const Context& context, size_t position) override {
+    const uint32_t* chosen = context.act.chosen[position];
     record_.chosen.insert(record_.chosen.end(), chosen, chosen + shape_.top_k);
     const size_t at = record_.guessed.size();
     record_.guessed.resize(at + shape_.top_k, RouteRecord::kNoGuess);
-    if (context.layer > 0 && status_) status_ = Guess(context, record_.guessed.data() + at);
+    if (context.layer > 0 && status_)
+      status_ = Guess(context, position, record_.guessed.data() + at);
     if (!status_ || (progress_ && !progress_(context.step))) engine_.Cancel();
   }
 
@@ -66,12 +67,12 @@ class Recorder : public RouteSink {
   RouteRecord Take() { return std::move(record_); }
 
  private:
-  Status Guess(const Context& context, uint32_t* ids) {
+  Status Guess(const Context& context, size_t position, uint32_t* ids) {
     const Matrix& router = engine_.catalogue().layer(context.layer).moe->router;
     PENSTOCK_TRY_VOID(ReadExactly(files_[router.extent.file], router.extent, router_.data()));
     const ops::Kernels& kernels = context.kernels;
     const LayerVectors& vectors = context.vectors();
-    const std::vector<const float*> sources = SourcesBefore(context);
+    const std::vector<const float*> sources = SourcesBefore(context, position);
     kernels.residual_mix(sources.data(), sources.size(), vectors.mlp_factor, shape_.hidden,
                          shape_.norm_eps, mixed_.data());
     kernels.rms_norm(mixed_.data(), vectors.post_norm, shape_.hidden, shape_.norm_eps,
@@ -87,13 +88,15 @@ class Recorder : public RouteSink {
 
   // The residual stream before this layer's attention, whose output y has been added to acc. At the
   // first layer of a block acc was empty: what it held before is the newest block.
-  std::vector<const float*> SourcesBefore(const Context& context) {
+  std::vector<const float*> SourcesBefore(const Context& context, size_t position) {
     std::vector<const float*> sources;
     for (size_t i = 0; i < context.residual_blocks; ++i) {
-      sources.push_back(context.act.blocks + i * shape_.hidden);
+      sources.push_back(context.act.blocks[position] + i * shape_.hidden);
     }
     if (context.layer % shape_.residual_block == 0) return sources;
-    for (size_t i = 0; i < shape_.hidden; ++i) before_[i] = context.act.acc[i] - context.act.y[i];
+    for (size_t i = 0; i < shape_.hidden; ++i) {
+      before_[i] = context.act.acc[position][i] - context.act.y[position][i];
+    }
     sources.push_back(before_.data());
     return sources;
   }

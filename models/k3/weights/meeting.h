@@ -26,7 +26,7 @@ struct Block {
 // A chosen expert that has its weights and, once the latent is prepared, its input.
 struct ReadyExpert {
   uint64_t visit = 0;  // Which layer of which step asked for it.
-  uint32_t rank = 0;
+  uint32_t index = 0;  // Among those that the layer has chosen.
   ExpertWeights weights;
   bool late = false;  // The weights came after the input.
 };

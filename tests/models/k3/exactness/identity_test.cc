@@ -1,5 +1,6 @@
 // Every tuning option may change time only: logits bytes are compared over settings drawn at
 // random.
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <sstream>
@@ -34,10 +35,13 @@ std::vector<std::byte> LogitsOf(const std::string& model, const PipelineOptions&
   if (!engine) return {};
   std::vector<std::byte> bytes;
   text::StateRef state = (*engine)->EmptyState();
-  for (uint32_t position = 0; position < kIdentitySteps; ++position) {
-    const text::TokenId id = 301 + 17 * position;
-    (*engine)->ExpectMore(position + 1 < kIdentitySteps);
-    auto step = (*engine)->Step(state, std::span(&id, 1));
+  std::vector<text::TokenId> ids(kIdentitySteps);
+  for (uint32_t i = 0; i < kIdentitySteps; ++i) ids[i] = 301 + 17 * i;
+  for (size_t done = 0; done < kIdentitySteps;) {
+    const size_t count = std::min<size_t>(options.positions, kIdentitySteps - done);
+    (*engine)->ExpectMore(done + count < kIdentitySteps);
+    auto step = (*engine)->Step(state, std::span(ids).subspan(done, count));
+    done += count;
     EXPECT_TRUE(step.has_value()) << description << ": " << step.error().message;
     if (!step) return {};
     state = step->after.back();
@@ -70,10 +74,10 @@ struct Setting {
         << pipeline.expert_cache.bytes << " pack " << pipeline.pack << " decode " << pipeline.decode
         << " pin-format " << pipeline.pin_format << " check " << pipeline.check << " cpus-decode "
         << pipeline.cpus_decode << " depth " << pipeline.depth << " pin " << pipeline.pin
-        << " threads " << pipeline.threads << " cpus " << pipeline.cpus_compute << " isa "
-        << pipeline.isa << " predict " << pipeline.predict << " engine " << io.ioengine
-        << " iodepth " << io.iodepth << " bs " << io.bs.bytes << " direct " << io.direct << " pace "
-        << io.pace << " fault " << io.fault;
+        << " positions " << pipeline.positions << " threads " << pipeline.threads << " cpus "
+        << pipeline.cpus_compute << " isa " << pipeline.isa << " predict " << pipeline.predict
+        << " engine " << io.ioengine << " iodepth " << io.iodepth << " bs " << io.bs.bytes
+        << " direct " << io.direct << " pace " << io.pace << " fault " << io.fault;
     return out.str();
   }
 };
@@ -103,6 +107,7 @@ Setting DrawSetting(Draw& draw, const Trunk& trunk, uint64_t slot_bytes, const C
   pipeline.expert_cache.bytes = draw.Coin() ? slot_bytes : slot_bytes * (1 + draw.Below(300));
   pipeline.depth = draw.Of<uint64_t>({0, 0, 1, 2, 5});
   pipeline.pin = draw.Of<const char*>({"0", "0", "auto", "1", "4", "10", "1M", "20M"});
+  pipeline.positions = draw.Of<uint64_t>({1, 1, 2, 3, 5});
   pipeline.threads = draw.Of<uint64_t>({0, 1, 2, 3, 7});
   if (draw.Below(3) == 0) {
     pipeline.cpus_compute = FormatCpuList({{cpus.cpus[draw.Below(cpus.size())]}});
@@ -143,7 +148,9 @@ void Measure(const std::string& model, Trunk& trunk, uint64_t& slot_bytes) {
 
 void ExpectSameBits(const std::string& model, const std::vector<Trunk>& trunks, uint64_t slot_bytes,
                     int runs, Draw& draw) {
-  const std::vector<std::byte> expected = LogitsOf(model, {}, {}, "defaults");
+  PipelineOptions serial;
+  serial.positions = 1;
+  const std::vector<std::byte> expected = LogitsOf(model, serial, {}, "one at a time");
   ASSERT_FALSE(expected.empty());
   const CpuSet cpus = *AllowedCpus();
   const bool uring = IoUringWorks();

@@ -29,7 +29,7 @@ Done Answer(const Next& next, const Pass& pass, const Shape& shape) {
     case Action::kActivate:
       return {Event::kActivated, 0, 0};
     case Action::kChoose:
-      return {Event::kChosen, 0, 0};
+      return {Event::kChosen, 0, static_cast<uint32_t>(shape.top_k)};
     case Action::kPrepare:
       return {Event::kLatentPrepared, 0, 0};
     case Action::kWantExpert:

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "models/k3/layers/activations.h"
 #include "models/k3/plan/preset.h"
+#include "models/k3/state/state.h"
 #include "runtime/options/options.h"
 #include "tests/models/k3/plan/released.h"
 #include "tests/models/k3/tiny_model.h"
@@ -35,6 +37,20 @@ struct PlannerFixture {
   MemoryNeeds needs;
   PipelineOptions options;
 };
+
+TEST(Planner, PositionsOfAStepAreCharged) {
+  PlannerFixture fixture;
+  const auto one = fixture.Plan();
+  fixture.needs.positions = 8;
+  const auto eight = fixture.Plan();
+  ASSERT_TRUE(one.has_value() && eight.has_value());
+  const Shape& shape = fixture.tiny.shape();
+  EXPECT_EQ(eight->fixed_bytes - one->fixed_bytes,
+            Activations::Bytes(shape, 8) - Activations::Bytes(shape, 1) +
+                StateStore::Bytes(shape, 100, 8) - StateStore::Bytes(shape, 100, 1));
+  EXPECT_GE(Activations::Bytes(shape, 8) - Activations::Bytes(shape, 1),
+            7 * (shape.vocab + 5 * shape.hidden) * sizeof(float));
+}
 
 TEST(Planner, PartsAddUpToTheTotalWithinTheBudget) {
   PlannerFixture fixture;

@@ -1,93 +1,158 @@
 #include "models/k3/state/state.h"
 
+#include <algorithm>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "ops/attention.h"
+#include "tests/models/k3/plan/released.h"
+#include "tests/models/k3/state/small_state.h"
 
 namespace penstock::k3 {
 namespace {
 
-Shape SmallShape() {
-  Shape shape;
-  shape.layers = 3;
-  shape.kda = {true, false, true};
-  shape.kda_heads = 2;
-  shape.kda_width = 4;
-  shape.conv_taps = 4;
-  shape.kv_rank = 5;
-  shape.rope = 3;
-  return shape;
+// A step whose heads do nothing but advance their bases.
+Result<std::vector<std::shared_ptr<const SequenceState>>> TakeStep(
+    StateStore& store, const std::shared_ptr<const SequenceState>& before, size_t positions) {
+  const SmallTaps taps;
+  std::vector<float> scratch(3 * store.kda_layout().width);
+  const auto log = store.Begin(*before, positions);
+  for (size_t layer = 0; layer < store.kda_layers(); ++layer) {
+    PENSTOCK_TRY(const KdaVisit visit, store.BeginKda(*before, *log, layer));
+    for (size_t head = 0; head < store.kda_layout().heads; ++head) {
+      AdvanceBase(*before, visit, layer, head, ops::ScalarKernels(), taps.first_head(),
+                  scratch.data());
+    }
+    store.EndKda(*before, *log, layer, visit);
+  }
+  for (size_t layer = 0; layer < store.mla_layers(); ++layer) {
+    PENSTOCK_TRY_VOID(store.AppendRows(*log, layer));
+  }
+  return StateStore::Versions(log);
 }
 
 TEST(State, EmptyIsZeroAndHasNoPages) {
-  auto store = StateStore::Create(SmallShape(), 100);
-  ASSERT_TRUE(store.has_value());
-  const auto empty = (*store)->Empty();
+  auto store = *StateStore::Create(SmallShape(), 100);
+  const auto empty = store->Empty();
   EXPECT_EQ(empty->position(), 0u);
-  ASSERT_EQ(empty->kda.size(), 2u);
-  ASSERT_EQ(empty->pages.size(), 1u);
-  EXPECT_TRUE(empty->pages[0].empty());
-  const auto* values = reinterpret_cast<const float*>(empty->kda[1].data());
-  for (size_t i = 0; i < (*store)->kda_layout().bytes() / sizeof(float); ++i) {
-    ASSERT_EQ(values[i], 0.0f);
+  ASSERT_EQ(empty->log->bases.size(), 2u);
+  EXPECT_EQ(empty->log->bases[1], nullptr);
+  ASSERT_EQ(empty->log->pages.size(), 1u);
+  EXPECT_TRUE(empty->log->pages[0].empty());
+}
+
+TEST(State, OneSequenceTakesOneBaseALayerAndGoesOnInPlace) {
+  auto store = *StateStore::Create(SmallShape(), 100, 3);
+  const size_t bases = store->free_bases();
+  auto version = store->Empty();
+  for (int step = 0; step < 10; ++step) {
+    auto after = TakeStep(*store, version, 3);
+    ASSERT_TRUE(after.has_value()) << after.error().message;
+    version = (*after)[step % 3];
+    EXPECT_EQ(store->free_bases(), bases - (step == 0 ? 0 : 2));
   }
+}
+
+TEST(State, AVersionThatIsHeldMakesTheNextStepCopy) {
+  auto store = *StateStore::Create(SmallShape(), 100, 2);
+  auto saved = TakeStep(*store, store->Empty(), 1)->back();
+  auto version = TakeStep(*store, saved, 1)->back();
+  const size_t bases = store->free_bases();
+  const KdaBase* const base = saved->log->bases[0].get();
+  auto after = TakeStep(*store, version, 1);
+  ASSERT_TRUE(after.has_value()) << after.error().message;
+  EXPECT_EQ(store->free_bases(), bases - 2);
+  EXPECT_EQ(saved->log->bases[0].get(), base);
+  EXPECT_TRUE(saved->log->bases[0]->IsAt(1));
+  EXPECT_NE(after->back()->log->bases[0].get(), base);
+  EXPECT_EQ(version->log->bases[0], after->back()->log->bases[0]) << "it moves along";
+}
+
+TEST(State, RollingBackGivesEntriesAndPagesBack) {
+  auto store = *StateStore::Create(SmallShape(), 2 * ops::kPagePositions, 8);
+  auto version = store->Empty();
+  while (version->position() < ops::kPagePositions - 4) {
+    version = TakeStep(*store, version, 4)->back();
+  }
+  const size_t pages = store->free_pages();
+  auto after = *TakeStep(*store, version, 8);
+  EXPECT_EQ(store->free_pages(), pages - 1);
+  const size_t entries = store->free_entries();
+  version = after[2];
+  after.clear();
+  EXPECT_EQ(store->free_entries(), entries + 2 * 5);
+  EXPECT_EQ(store->free_pages(), pages);
+  const auto page = version->log->pages[0][0];
+  EXPECT_EQ(page->filled, ops::kPagePositions - 1);
+}
+
+TEST(State, AfterRollingBackThePageIsExtendedInPlace) {
+  auto store = *StateStore::Create(SmallShape(), 100, 8);
+  auto version = TakeStep(*store, store->Empty(), 8)->at(2);
+  const LatentPage* const page = version->log->pages[0][0].get();
+  auto next = TakeStep(*store, version, 1)->back();
+  EXPECT_EQ(next->log->pages[0][0].get(), page);
+  EXPECT_EQ(page->filled, 4u);
 }
 
 TEST(State, TwoVersionsNeverAppendToTheSamePage) {
-  auto store = *StateStore::Create(SmallShape(), 128);
-  std::vector<std::shared_ptr<LatentPage>> trunk;
-  for (size_t position = 0; position < 3; ++position) {
-    auto row = store->AppendRow(trunk, position);
-    ASSERT_TRUE(row.has_value());
-    (*row)[0] = static_cast<float>(position);
-  }
-  auto left = trunk;
-  auto right = trunk;
-  float* left_row = *store->AppendRow(left, 3);
-  left_row[0] = 30;
-  float* right_row = *store->AppendRow(right, 3);
-  right_row[0] = 31;
-  EXPECT_EQ(left[0], trunk[0]) << "the first to go on extends the page";
-  EXPECT_NE(right[0], trunk[0]) << "the second copies it";
-  const size_t width = store->page_width();
-  EXPECT_EQ(left[0]->rows()[3 * width], 30);
-  EXPECT_EQ(right[0]->rows()[3 * width], 31);
-  for (size_t position = 0; position < 3; ++position) {
-    EXPECT_EQ(right[0]->rows()[position * width], static_cast<float>(position));
-  }
+  auto store = *StateStore::Create(SmallShape(), 128, 3);
+  const auto trunk = TakeStep(*store, store->Empty(), 3)->back();
+  const float* const rows = trunk->log->pages[0][0]->rows();
+  const auto left = TakeStep(*store, trunk, 2)->back();
+  const auto right = TakeStep(*store, trunk, 1)->back();
+  EXPECT_EQ(left->log->pages[0][0]->rows(), rows) << "the first to go on extends the page";
+  EXPECT_NE(right->log->pages[0][0]->rows(), rows) << "the second copies it";
 }
 
-TEST(State, PagesBeginAtTheirBoundaryAndRunOutWithASentence) {
-  auto store = *StateStore::Create(SmallShape(), 2 * ops::kPagePositions);
-  std::vector<std::shared_ptr<LatentPage>> pages;
-  for (size_t position = 0; position < 2 * ops::kPagePositions; ++position) {
-    ASSERT_TRUE(store->AppendRow(pages, position).has_value());
+TEST(State, MemoryRunsOutWithASentenceAndNothingIsLost) {
+  auto store = *StateStore::Create(SmallShape(), 1000, 2);
+  std::vector<std::shared_ptr<const SequenceState>> held{store->Empty()};
+  Status status;
+  while (status) {
+    auto after = TakeStep(*store, held.back(), 1);
+    if (after) {
+      held.push_back(after->back());
+    } else {
+      status = after.error();
+    }
+    ASSERT_LT(held.size(), 20u);
   }
-  EXPECT_EQ(pages.size(), 2u);
-  ASSERT_TRUE(store->AppendRow(pages, 2 * ops::kPagePositions).has_value()) << "the spare page";
-  const auto none = store->AppendRow(pages, 3 * ops::kPagePositions);
-  ASSERT_FALSE(none.has_value());
-  EXPECT_EQ(none.error().code, ErrorCode::kFailed);
-}
-
-TEST(State, KdaBlocksRunOutWithASentenceAndComeBack) {
-  auto store = *StateStore::Create(SmallShape(), 1);
-  std::vector<MutableBuffer> blocks;
-  for (int i = 0; i < 4; ++i) {  // Two versions of two layers.
-    auto block = store->NewKdaBlock();
-    ASSERT_TRUE(block.has_value());
-    blocks.push_back(std::move(*block));
-  }
-  EXPECT_FALSE(store->NewKdaBlock().has_value());
-  blocks.pop_back();
-  EXPECT_TRUE(store->NewKdaBlock().has_value());
+  EXPECT_EQ(status.error().code, ErrorCode::kFailed);
+  EXPECT_GE(held.size(), 4u);
+  held.erase(held.begin(), held.end() - 1);
+  EXPECT_TRUE(TakeStep(*store, held.back(), 2).has_value());
 }
 
 TEST(State, AVersionOutlivesItsStore) {
   auto store = *StateStore::Create(SmallShape(), 10);
-  auto version = store->Empty();
+  auto version = TakeStep(*store, store->Empty(), 1)->back();
   store.reset();
-  EXPECT_EQ(reinterpret_cast<const float*>(version->kda[0].data())[0], 0.0f);
+  EXPECT_EQ(version->position(), 1u);
+  EXPECT_EQ(version->log->pages[0].size(), 1u);
+}
+
+TEST(State, VersionsMayBeDroppedOnOtherThreads) {
+  auto store = *StateStore::Create(SmallShape(), 1000, 8);
+  const size_t entries = store->free_entries();
+  auto version = store->Empty();
+  for (int step = 0; step < 50; ++step) {
+    auto after = *TakeStep(*store, version, 8);
+    version = after[step % 8];
+    std::thread left([rest = std::move(after)]() mutable { rest.clear(); });
+    if (step % 2 == 0) left.join();
+    EXPECT_TRUE(version->log->entry(0, 0).data() != nullptr);
+    if (left.joinable()) left.join();
+  }
+  version.reset();
+  EXPECT_EQ(store->free_entries(), entries);
+}
+
+TEST(State, APositionOfTheReleaseTakesThirteenMebibytesOfTheLog) {
+  const Shape shape = ReleasedShape();
+  const size_t more = StateStore::Bytes(shape, 4096, 8) - StateStore::Bytes(shape, 4096, 1);
+  EXPECT_NEAR(static_cast<double>(more), 7.0 * 69 * (4 * 12288 + 96) * sizeof(float), 4096);
 }
 
 }  // namespace

@@ -77,14 +77,14 @@ TEST(Meeting, ExpertsWaitForTheLatentOfTheirOwnLayer) {
   std::vector<ReadyExpert> ready;
   ReadyExpert expert;
   expert.visit = 7;
-  expert.rank = 2;
+  expert.index = 2;
   meeting.Arrived(expert, ready);
   EXPECT_TRUE(ready.empty());
   meeting.LatentReady(7, ready);
   ASSERT_EQ(ready.size(), 1u);
-  EXPECT_EQ(ready[0].rank, 2u);
+  EXPECT_EQ(ready[0].index, 2u);
   ready.clear();
-  expert.rank = 3;
+  expert.index = 3;
   meeting.Arrived(expert, ready);
   EXPECT_EQ(ready.size(), 1u) << "the input is there already";
   ready.clear();
