@@ -277,8 +277,8 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory, size_
   return engine;
 }
 
-Status Engine::Check(const text::StateRef& before, std::span<const text::TokenId> tokens,
-                     size_t most) const {
+Status Engine::Check(const text::StateRef& before, std::span<const text::TokenId> tokens) const {
+  const size_t most = output_ == text::StepOutput::kAll ? positions_ : read_positions_;
   if (tokens.empty() || tokens.size() > most) {
     return Refused(fmt::format("a step takes 1 to {} tokens, got {}", most, tokens.size()));
   }
@@ -296,23 +296,15 @@ Status Engine::Check(const text::StateRef& before, std::span<const text::TokenId
 
 Result<text::StepResult> Engine::Step(const text::StateRef& before,
                                       std::span<const text::TokenId> tokens) {
-  PENSTOCK_TRY_VOID(Check(before, tokens, positions_));
-  PENSTOCK_TRY(auto after,
-               pipeline_->Step(std::static_pointer_cast<const SequenceState>(before), tokens));
+  PENSTOCK_TRY_VOID(Check(before, tokens));
+  // A single position needs a log entry, or a copy of its bases: the entry is smaller.
+  const bool last_only = output_ != text::StepOutput::kAll && tokens.size() > 1;
+  PENSTOCK_TRY(auto after, pipeline_->Step(std::static_pointer_cast<const SequenceState>(before),
+                                           tokens, last_only));
   text::StepResult result;
   result.after.assign(std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
-  result.logits = {step_context_->act.logits[0], tokens.size() * config_.shape.vocab};
-  return result;
-}
-
-Result<text::StepResult> Engine::Read(const text::StateRef& before,
-                                      std::span<const text::TokenId> tokens) {
-  PENSTOCK_TRY_VOID(Check(before, tokens, read_positions_));
-  PENSTOCK_TRY(auto after, pipeline_->Step(std::static_pointer_cast<const SequenceState>(before),
-                                           tokens, true));
-  text::StepResult result;
-  result.after.push_back(std::move(after.back()));
-  result.logits = {step_context_->act.logits[tokens.size() - 1], config_.shape.vocab};
+  const size_t row = last_only ? tokens.size() - 1 : 0;
+  result.logits = {step_context_->act.logits[row], (tokens.size() - row) * config_.shape.vocab};
   return result;
 }
 

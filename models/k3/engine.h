@@ -51,14 +51,13 @@ class Engine : public text::TextModel {
   size_t max_positions() const override { return positions_; }
   text::StateRef EmptyState() const override { return store_->Empty(); }
   // The versions of the step before should be dropped by then, but for the one that is continued: of
-  // others there is room for a few, and an error says so.
+  // others there is room for a few, and an error says so. Where less than kAll is wanted, only the
+  // version after the last token and its logits, [1, vocab], are made, and the state needs no memory
+  // for the others.
   Result<text::StepResult> Step(const text::StateRef& before,
                                 std::span<const text::TokenId> tokens) override;
-  // Of a prompt: as Step, but for the version after the last token alone and its logits, [1, vocab].
-  // Up to max_read_positions() tokens, for which the state needs no memory.
-  Result<text::StepResult> Read(const text::StateRef& before,
-                                std::span<const text::TokenId> tokens);
-  size_t max_read_positions() const { return read_positions_; }
+  size_t max_read_positions() const override { return read_positions_; }
+  void Want(text::StepOutput output) override { output_ = output; }
   void ExpectMore(bool more) override { pipeline_->ExpectMore(more); }
   void Cancel() override { pipeline_->Cancel(); }
 
@@ -101,8 +100,7 @@ class Engine : public text::TextModel {
 
  private:
   Engine() = default;
-  Status Check(const text::StateRef& before, std::span<const text::TokenId> tokens,
-               size_t most) const;
+  Status Check(const text::StateRef& before, std::span<const text::TokenId> tokens) const;
   Status OpenCheckpoint(const std::string& directory, const Notice& notice);
   Status OpenPack(const PipelineOptions& options);
   Status ChooseDecode(const PipelineOptions& options, const Notice& notice);
@@ -131,6 +129,7 @@ class Engine : public text::TextModel {
   size_t context_positions_ = 0;
   size_t positions_ = 1;       // The most of a step,
   size_t read_positions_ = 1;  // and of one that reads a prompt.
+  text::StepOutput output_ = text::StepOutput::kAll;
 
   // Below: the order of destruction is the reverse of this one.
   HugeRegion memory_;  // Ring, cache and the embedding row, in this order.

@@ -127,7 +127,7 @@ Status Run::Check(std::span<const TokenId> prompt) const {
 }
 
 bool Run::ReadPrompt(std::span<const TokenId> prompt) {
-  const size_t most = model_.max_positions();
+  const size_t most = model_.max_read_positions();
   PENSTOCK_CHECK(most > 0);
   const size_t chunk = options_.prefill_chunk > 0 ? std::min(options_.prefill_chunk, most) : most;
   if (!generation_.state) generation_.state = model_.EmptyState();

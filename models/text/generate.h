@@ -95,7 +95,7 @@ struct Generation {
 };
 
 // Continues `prompt` with `model`. The prompt is read in steps of at most options.prefill_chunk and
-// max_positions() tokens; the last row of the last one chooses the first new token. The last token
+// max_read_positions() tokens; the last row of the last one chooses the first new token. The last token
 // generated is not consumed: n tokens after a prompt of p take p + n - 1 positions.
 //
 // Each further step takes the token chosen last and a draft of d ids, as many as `drafting` asks

@@ -45,7 +45,9 @@ class TextModel {
   virtual ~TextModel() = default;
   virtual size_t vocab_size() const = 0;
   virtual size_t max_context() const = 0;    // Positions a sequence may have.
-  virtual size_t max_positions() const = 0;  // Tokens one Step may take.
+  virtual size_t max_positions() const = 0;  // Tokens one Step may take,
+  // and one of which less than kAll is wanted: a prompt is read in steps of as many.
+  virtual size_t max_read_positions() const { return max_positions(); }
   virtual StateRef EmptyState() const = 0;
   virtual Result<StepResult> Step(const StateRef& before, std::span<const TokenId> tokens) = 0;
   // Says whether another Step is expected after the next one. A model that reads weights ahead of

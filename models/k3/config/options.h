@@ -27,8 +27,9 @@ struct PipelineOptions {
   std::string cpus_decode;   // As cpus_compute; empty: those that compute.
   std::string cpus_compute;  // "0,2-3"; empty: the CPUs this process inherited.
   uint64_t threads = 0;      // Threads that compute; 0: one for each CPU of the set.
-  uint64_t positions = 8;    // Most positions of a step: drafts verified, or of a prompt, at once.
-  uint64_t read_positions = 0;  // Of one that reads a prompt, if more. No flag of its own yet.
+  // What the text side asks for (--draft-max, --prefill-chunk): no flags of their own.
+  uint64_t positions = 8;       // The most of a step: a token and the draft behind it,
+  uint64_t read_positions = 0;  // and of one that reads a prompt, if more.
   std::string isa = "auto";
 
   template <class Self, class V>
@@ -66,8 +67,6 @@ struct PipelineOptions {
       "CPUs of --decode node, as \"0,2-3\". Default: those that compute.");
     v("cpus-compute", c.cpus_compute, "CPUs that compute, as \"0,2-3\". Default: those inherited.");
     v("threads,t", c.threads, "threads", 0, 4096, "Threads that compute. 0: one for each CPU.");
-    v("positions", c.positions, "positions", 1, 1024,
-      "Most positions that one pass over the weights advances: of a prompt, or of a draft.");
     v("isa", c.isa, {"auto", "scalar", "avx2", "avx512"}, "Instruction set of the kernels.");
   }
 };

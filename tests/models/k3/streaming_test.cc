@@ -172,8 +172,8 @@ TEST_F(DiskStreaming, TheProcessStaysWithinItsBudget) {
 
 TEST_F(DiskStreaming, TheStepsReadWhatTheFormulaSays) {
   for (const size_t pinned : {size_t{0}, size_t{4}}) {
-    const StreamedRun ran =
-        Generate(6, {"--pin", std::to_string(pinned), "--expert-cache", "16M", "--positions", "1"});
+    const StreamedRun ran = Generate(6, {"--pin", std::to_string(pinned), "--expert-cache", "16M",
+                                         "--prefill-chunk", "1", "--draft-max", "0"});
     ASSERT_EQ(ran.exit_code, 0);
     ASSERT_EQ(ran.steps.size(), 8u);  // Three prompt positions; the last token is not consumed.
     uint64_t misses = 0;

@@ -6,6 +6,7 @@ OptionSet GenerateSettings::Rows() {
   OptionSet rows;
   rows.Add("run", run);
   rows.Add("generate", generate);
+  rows.Add("draft", draft);
   rows.Add("sampling", sampling);
   rows.Add("pipeline", pipeline);
   rows.Add("io", io);

@@ -4,6 +4,7 @@
 
 #include "io/options.h"
 #include "models/k3/config/options.h"
+#include "models/text/draft/drafting.h"
 #include "models/text/generate.h"
 #include "models/text/sampler.h"
 #include "runtime/options/options.h"
@@ -59,6 +60,7 @@ struct RunOptions {
 struct GenerateSettings {
   RunOptions run;
   text::GenerateOptions generate;
+  text::DraftOptions draft;
   text::SamplerOptions sampling;
   PipelineOptions pipeline;
   io::IoOptions io;

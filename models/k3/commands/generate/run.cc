@@ -15,6 +15,10 @@
 namespace penstock::k3 {
 namespace {
 
+// Of a step: each takes 13 MiB of state at the released shapes (models/k3/state/state.h).
+constexpr size_t kAutoPositions = 8;
+constexpr size_t kMostPositions = 1024;
+
 uint64_t ResidentBytes() {
   const auto memory = ReadProcessMemory();
   return memory ? memory->rss_bytes : 0;
@@ -58,6 +62,7 @@ Status Run::ReadInputs() {
   PENSTOCK_TRY(prompt_, ReadPrompt(options, tokenizer_));
   PENSTOCK_TRY_VOID(CheckPrompt(prompt_, config_.shape));
   PENSTOCK_TRY(context_, ChooseContext(prompt_.size(), settings_.generate, config_.shape));
+  PENSTOCK_TRY_VOID(ChoosePositions());
   PENSTOCK_TRY(sampler_, text::Sampler::Create(settings_.sampling));
   PENSTOCK_TRY(const OutputKind kind, ChooseOutput(options.output, tokenizer_.has_value()));
   PENSTOCK_TRY(trace_steps_,
@@ -69,6 +74,17 @@ Status Run::ReadInputs() {
   if (!options.verify_against.empty()) {
     PENSTOCK_TRY(verification_, Verification::Read(options.verify_against));
   }
+  return {};
+}
+
+// What one pass over the weights may advance: the drafts and the chunks of the prompt.
+Status Run::ChoosePositions() {
+  PENSTOCK_TRY(const std::optional<size_t> longest, text::ParseDraftMax(settings_.draft.draft_max));
+  const size_t positions = longest ? std::min(*longest, kMostPositions - 1) + 1 : kAutoPositions;
+  settings_.pipeline.positions = std::clamp<uint64_t>(context_, 1, positions);
+  settings_.pipeline.read_positions =
+      std::min<uint64_t>(settings_.generate.prefill_chunk, prompt_.size());
+  PENSTOCK_TRY(drafting_, text::CreateDrafting(settings_.draft, settings_.pipeline.positions));
   return {};
 }
 
@@ -109,7 +125,8 @@ Status Run::Execute() {
   text::Generation generation = text::Generate(
       *engine_, prompt_, *sampler_, config_.eos, options,
       {.on_step = [this](const text::StepRecord& step) { OnStep(step); },
-       .on_token = [this](const text::TokenRecord& token) { return OnToken(token); }});
+       .on_token = [this](const text::TokenRecord& token) { return OnToken(token); }},
+      {.drafting = drafting_ ? &*drafting_ : nullptr});
   console_.EndProgress();
   return Finish(std::move(generation));
 }

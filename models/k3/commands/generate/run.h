@@ -37,6 +37,7 @@ class Run {
 
  private:
   Status ReadInputs();
+  Status ChoosePositions();
   Status OpenEngine();
   Status WriteTrace();
   Status WriteStart();
@@ -57,6 +58,7 @@ class Run {
   std::vector<text::TokenId> prompt_;
   uint64_t context_ = 0;
   std::optional<text::Sampler> sampler_;
+  std::optional<text::Drafting> drafting_;
   std::optional<Verification> verification_;
   std::optional<TokenOutput> output_;
   std::optional<RunRecord> record_;

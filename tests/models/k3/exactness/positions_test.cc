@@ -196,8 +196,8 @@ TEST(NumericPositions, APromptThatIsReadLeavesItsLastVersion) {
       const bool read = random() % 2 == 0;
       const size_t most = read ? engine->max_read_positions() : kMostAtOnce;
       const size_t count = std::min(1 + random() % most, ids.size() - first);
-      auto step = read ? engine->Read(state, ids.subspan(first, count))
-                       : engine->Step(state, ids.subspan(first, count));
+      engine->Want(read ? text::StepOutput::kLast : text::StepOutput::kAll);
+      auto step = engine->Step(state, ids.subspan(first, count));
       ASSERT_TRUE(step.has_value()) << step.error().message;
       ASSERT_EQ(step->after.size(), read ? 1 : count);
       ASSERT_EQ(engine->Fold(state), serial.folds[first]);
