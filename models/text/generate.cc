@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,13 @@ std::string_view StopReasonName(StopReason reason) {
   return "unknown";
 }
 
+size_t MostIds(const GenerateOptions& options, const Chooser& chooser) {
+  constexpr size_t kUnlessAsked = 128;
+  const size_t most = chooser.most();
+  if (options.n) return std::min(*options.n, most);
+  return most == std::numeric_limits<size_t>::max() ? kUnlessAsked : most;
+}
+
 namespace {
 
 // One call of Generate: what it works on and what it has so far.
@@ -40,7 +48,7 @@ class Run {
         callbacks_(callbacks),
         drafting_(from.drafting),
         context_(options.context > 0 ? options.context : model.max_context()),
-        most_ids_(std::min(options.n, chooser.most())) {
+        most_ids_(MostIds(options, chooser)) {
     generation_.state = from.state;
     if (from.state) generation_.positions = from.state->position();
   }
@@ -128,8 +136,8 @@ Status Run::Check(std::span<const TokenId> prompt) const {
 
 bool Run::ReadPrompt(std::span<const TokenId> prompt) {
   const size_t most = model_.max_read_positions();
-  PENSTOCK_CHECK(most > 0);
-  const size_t chunk = options_.prefill_chunk > 0 ? std::min(options_.prefill_chunk, most) : most;
+  const size_t chunk = std::min(options_.prefill_chunk.value_or(most), most);
+  PENSTOCK_CHECK(chunk > 0);
   if (!generation_.state) generation_.state = model_.EmptyState();
   for (; prompt.size() > chunk; prompt = prompt.subspan(chunk)) {
     fed_.assign(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(chunk));

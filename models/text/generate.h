@@ -13,16 +13,16 @@
 #include "models/text/draft/drafting.h"
 #include "models/text/sampler.h"
 #include "models/text/text_model.h"
-#include "runtime/options/zero_is_auto.h"
 #include "runtime/result.h"
 
 namespace penstock::text {
 
 struct GenerateOptions {
-  size_t n = 128;
+  std::optional<size_t> n =
+      std::nullopt;  // None: all that the chooser can give, 128 if that is no number.
   size_t context = 0;
   bool ignore_eos = false;
-  size_t prefill_chunk = 0;  // 0: as many as a step takes.
+  std::optional<size_t> prefill_chunk = std::nullopt;  // None: as many as a step takes.
 
   template <class Self, class V>
   static void Visit(Self& self, V&& v) {
@@ -30,10 +30,13 @@ struct GenerateOptions {
     v("ctx-size,c", self.context, "positions", size_t{0}, size_t{1} << 40,
       "Positions a sequence may have; 0: prompt + n.");
     v("ignore-eos", self.ignore_eos, "Go on after an end token.");
-    v("prefill-chunk", self.prefill_chunk, "positions", kZeroIsAuto, size_t{1} << 40,
+    v("prefill-chunk", self.prefill_chunk, "positions", size_t{1}, size_t{1} << 40,
       "Positions of the prompt that one step reads at most; auto: as many as a step takes.");
   }
 };
+
+// How many ids a run with this chooser generates at most.
+size_t MostIds(const GenerateOptions& options, const Chooser& chooser);
 
 enum class StopReason {
   kEos,        // The model chose an end token (the last id of the result).

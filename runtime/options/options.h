@@ -3,6 +3,7 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -28,6 +29,9 @@ using Json = nlohmann::ordered_json;
 //     std::string v("model,m", c.model, "Directory of the checkpoint.");                     //
 //     std::string, bool
 //   }
+//
+// An integer that may be left to the program is a std::optional: none is written "auto", and both
+// are read.
 //
 // The name is the flag's spelling (--iodepth) and the key in JSON (io.iodepth). Names after a comma
 // are further spellings of the flag, one letter for -m. The default is the member initialiser.
@@ -86,6 +90,11 @@ namespace options_detail {
 
 using Wide = __int128;  // Holds every int64_t and uint64_t.
 
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
 Result<Wide> ParseInteger(std::string_view text, Wide min, Wide max);
 Result<double> ParseDouble(std::string_view text, double min, double max);
 Result<ByteSize> ParseSizeIn(std::string_view text, uint64_t min, uint64_t max);
@@ -110,13 +119,19 @@ class RowVisitor {
                   const char* help) {
     OptionRow row = Row(names, help);
     row.unit = unit;
-    if constexpr (std::is_same_v<Min, ZeroIsAuto> && std::is_integral_v<T>) {
-      const Wide high = max;
-      row.range = "auto, " + FormatRange(Wide{0}, high);
-      row.assign = Assign(field, [=](auto text) {
-        return text == "auto" ? Result<Wide>(Wide{0}) : ParseInteger(text, 0, high);
-      });
-      row.value = [&field] { return field == 0 ? Json("auto") : Json(field); };
+    if constexpr (kIsOptional<T>) {
+      const Wide low = min, high = max;
+      row.range = "auto, " + FormatRange(low, high);
+      row.assign = [&field, low, high](std::string_view text) -> Status {
+        if (text == "auto") {
+          field.reset();
+          return {};
+        }
+        PENSTOCK_TRY(const Wide value, ParseInteger(text, low, high));
+        field = static_cast<typename T::value_type>(value);
+        return {};
+      };
+      row.value = [&field] { return field ? Json(*field) : Json("auto"); };
     } else if constexpr (std::is_same_v<Min, ZeroIsAuto>) {
       static_assert(std::is_same_v<T, ByteSize>);
       const ByteSize high{static_cast<uint64_t>(max)};

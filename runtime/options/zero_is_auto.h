@@ -2,8 +2,7 @@
 
 namespace penstock {
 
-// In the place of the smallest value of an integer or ByteSize option: 0 is written "auto", and both are
-// read.
+// In the place of the smallest value of a ByteSize option: 0 is written "auto", and both are read.
 struct ZeroIsAuto {};
 inline constexpr ZeroIsAuto kZeroIsAuto;
 

@@ -28,6 +28,7 @@ struct StepStats {
   uint64_t expert_bytes = 0;
   uint64_t head_bytes = 0;
   uint64_t embed_bytes = 0;
+  uint64_t bytes() const { return trunk_bytes + expert_bytes + head_bytes + embed_bytes; }
   uint64_t device_bytes = 0;  // All of them, each read rounded out to the alignment of its file.
   uint64_t reads = 0;         // Extents.
   uint64_t expert_hits = 0;

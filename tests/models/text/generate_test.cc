@@ -70,10 +70,11 @@ TEST(Generate, ReadsThePromptInChunksAndNeverTheLastToken) {
 TEST(Generate, ReadsThePromptInChunksOfTheSizeAskedForOrOfAStep) {
   const Ids prompt = {5, 6, 7, 8, 9, 10, 11};
   for (size_t most : {1, 3, 7, 8}) {
-    for (size_t chunk : {0, 1, 2, 3, 6, 7, 100}) {
+    const std::optional<size_t> chunks[] = {std::nullopt, 1, 2, 3, 6, 7, 100};
+    for (const std::optional<size_t>& chunk : chunks) {
       TableModel model(kTableVocab, 1000, most);
       const Generation g = Continue(model, prompt, {.n = 1, .prefill_chunk = chunk});
-      const size_t size = chunk == 0 ? most : std::min(chunk, most);
+      const size_t size = std::min(chunk.value_or(most), most);
       EXPECT_EQ(g.steps, (7 + size - 1) / size);
       EXPECT_EQ(model.steps.front().size(), std::min<size_t>(size, 7));
       EXPECT_EQ(g.ids, Continuation(prompt, 1));

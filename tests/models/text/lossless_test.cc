@@ -46,7 +46,7 @@ Transcript Perform(const RunCase& run, size_t most, size_t chunk, Drafting* draf
     return token.index != run.stop_at;
   };
   GenerateOptions options = run.options;
-  options.prefill_chunk = chunk;
+  if (chunk > 0) options.prefill_chunk = chunk;
   auto sampler = Sampler::Create(run.sampling);
   SampledIds sampled(*sampler);
   ForcedIds forced(run.forced.value_or(Sequence{}), run.prompt.size());

@@ -32,19 +32,19 @@ TEST_F(OptionsJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(other.temp, 0.1);
 }
 
-// Numbers of which 0 stands for what the program finds itself.
+// What the program finds itself unless it is given.
 struct AutoSample {
-  uint32_t chunk = 0;
+  std::optional<uint32_t> chunk;
   ByteSize ring{0};
 
   template <class Self, class V>
   static void Visit(Self& c, V&& v) {
-    v("chunk", c.chunk, "positions", kZeroIsAuto, 100, "A number or auto.");
+    v("chunk", c.chunk, "positions", 2, 100, "A number or auto.");
     v("ring", c.ring, "bytes", kZeroIsAuto, kGiB, "A size or auto.");
   }
 };
 
-TEST(Options, WritesZeroAsAutoWhereItIs) {
+TEST(Options, WritesAutoWhereNothingIsSaid) {
   AutoSample sample;
   OptionSet set;
   set.Add("", sample);
@@ -55,13 +55,13 @@ TEST(Options, WritesZeroAsAutoWhereItIs) {
   EXPECT_EQ(sample.ring.bytes, 4 * kKiB);
   EXPECT_EQ(set.ToJson(), Json::parse(R"({"chunk": 7, "ring": "4k"})"));
   EXPECT_FALSE(set.Find("chunk")->assign("101"));
-  EXPECT_FALSE(set.Find("chunk")->assign("-1"));
+  EXPECT_FALSE(set.Find("chunk")->assign("1"));
   EXPECT_FALSE(set.Find("chunk")->assign("automatic"));
   EXPECT_EQ(sample.chunk, 7u);
   ASSERT_TRUE(set.FromJson(Json::parse(R"({"chunk": "auto", "ring": "auto"})"), "f.json"));
-  EXPECT_EQ(sample.chunk, 0u);
+  EXPECT_EQ(sample.chunk, std::nullopt);
   EXPECT_EQ(sample.ring.bytes, 0u);
-  EXPECT_TRUE(set.Find("chunk")->assign("0"));
+  EXPECT_TRUE(set.Find("ring")->assign("0"));
 }
 
 TEST_F(OptionsJson, RefusesUnknownKeysAndWrongValues) {

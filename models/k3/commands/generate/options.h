@@ -17,6 +17,7 @@ struct RunOptions {
   std::string prompt;
   std::string file;
   std::string ids;
+  std::string force_ids;
   std::string output = "auto";
   bool stats = false;
   std::string events;
@@ -34,8 +35,12 @@ struct RunOptions {
     v("prompt,p", c.prompt, "The text to continue.");
     v("file,f", c.file, "File with the text to continue.");
     v("ids", c.ids, "The token ids to continue, as \"1,2,3\", or @FILE that holds them.");
-    v("output", c.output, {"auto", "text", "ids", "json"},
-      "What goes to stdout. auto: text, or ids where the checkpoint has no tokenizer.");
+    v("force-ids", c.force_ids,
+      "File of token ids that are emitted in place of the model's choice (teacher forcing). Each "
+      "gets its log-probability, the run a perplexity; drafts are verified against them.");
+    v("output", c.output, {"auto", "text", "ids", "json", "scores"},
+      "What goes to stdout. auto: text, or ids where the checkpoint has no tokenizer. scores: with "
+      "--force-ids, and then auto: CSV of position, id and log-probability.");
     v("stats", c.stats, "Show where the time and the bytes went.");
     v("events", c.events, "JSON lines of the run: start, steps, tokens, end.");
     v("logits", c.logits,

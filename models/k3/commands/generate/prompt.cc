@@ -66,11 +66,10 @@ Status CheckPrompt(std::span<const text::TokenId> prompt, const Shape& shape) {
                              foreign - prompt.begin(), shape.vocab, *foreign));
 }
 
-Result<uint64_t> ChooseContext(size_t prompt, const text::GenerateOptions& options,
+Result<uint64_t> ChooseContext(size_t prompt, size_t generated, uint64_t asked,
                                const Shape& shape) {
-  const uint64_t wanted = options.context > 0 ? options.context : prompt + options.n;
   const uint64_t context =
-      options.context > 0 ? wanted : std::min<uint64_t>(wanted, shape.max_context);
+      asked > 0 ? asked : std::min<uint64_t>(prompt + generated, shape.max_context);
   if (context > shape.max_context) {
     return Refused(fmt::format("-c: expected at most the model's {} positions, got {}",
                                shape.max_context, context));

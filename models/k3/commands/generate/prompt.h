@@ -26,9 +26,8 @@ Result<std::vector<text::TokenId>> ReadPrompt(const RunOptions& options,
 // Refuses a prompt without a token, and an id that the model does not have.
 Status CheckPrompt(std::span<const text::TokenId> prompt, const Shape& shape);
 
-// Positions that the run may take: -c, else prompt and n, at most what the model has. A prompt
-// that does not fit is refused with both numbers.
-Result<uint64_t> ChooseContext(size_t prompt, const text::GenerateOptions& options,
-                               const Shape& shape);
+// Positions that the run may take: -c (`asked`), else prompt and what is to be generated, at most
+// what the model has. A prompt that does not fit is refused with both numbers.
+Result<uint64_t> ChooseContext(size_t prompt, size_t generated, uint64_t asked, const Shape& shape);
 
 }  // namespace penstock::k3

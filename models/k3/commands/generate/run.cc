@@ -6,18 +6,17 @@
 #include <fmt/ranges.h>
 
 #include "io/device_stats.h"
+#include "models/k3/commands/generate/figures_record.h"
 #include "models/k3/commands/generate/prompt.h"
 #include "models/k3/commands/version.h"
+#include "models/text/choose/forced_ids.h"
+#include "models/text/token_ids.h"
 #include "runtime/machine/facts.h"
 #include "runtime/process/process.h"
 #include "runtime/size.h"
 
 namespace penstock::k3 {
 namespace {
-
-// Of a step: each takes 13 MiB of state at the released shapes (models/k3/state/state.h).
-constexpr size_t kAutoPositions = 8;
-constexpr size_t kMostPositions = 1024;
 
 uint64_t ResidentBytes() {
   const auto memory = ReadProcessMemory();
@@ -61,12 +60,12 @@ Status Run::ReadInputs() {
                FindTokenizer(options.model, config_.shape.vocab, need_text, console_.notice()));
   PENSTOCK_TRY(prompt_, ReadPrompt(options, tokenizer_));
   PENSTOCK_TRY_VOID(CheckPrompt(prompt_, config_.shape));
-  PENSTOCK_TRY(context_, ChooseContext(prompt_.size(), settings_.generate, config_.shape));
+  PENSTOCK_TRY_VOID(CreateChooser());
   PENSTOCK_TRY_VOID(ChoosePositions());
-  PENSTOCK_TRY(sampler_, text::Sampler::Create(settings_.sampling));
-  PENSTOCK_TRY(const OutputKind kind, ChooseOutput(options.output, tokenizer_.has_value()));
+  PENSTOCK_TRY(const OutputKind kind, ChooseOutput(options.output, tokenizer_.has_value(),
+                                                   !settings_.run.force_ids.empty()));
   PENSTOCK_TRY(trace_steps_,
-               ParseTraceSteps(options.trace_steps, prompt_.size() + settings_.generate.n - 1));
+               ParseTraceSteps(options.trace_steps, prompt_.size() + *settings_.generate.n - 1));
   if (!options.trace_steps.empty() && options.trace.empty()) {
     return Refused("--trace-steps is for a trace: expected --trace FILE");
   }
@@ -77,14 +76,31 @@ Status Run::ReadInputs() {
   return {};
 }
 
-// What one pass over the weights may advance: the drafts and the chunks of the prompt.
+Status Run::CreateChooser() {
+  PENSTOCK_TRY(sampler_, text::Sampler::Create(settings_.sampling));
+  if (settings_.run.force_ids.empty()) {
+    chooser_ = std::make_unique<text::SampledIds>(*sampler_);
+  } else {
+    PENSTOCK_TRY(std::vector<text::TokenId> ids, text::ReadIds(settings_.run.force_ids));
+    if (ids.empty()) {
+      return Refused(
+          fmt::format("{}: expected at least one token id, got none", settings_.run.force_ids));
+    }
+    chooser_ = std::make_unique<text::ForcedIds>(std::move(ids), prompt_.size());
+  }
+  settings_.generate.n = text::MostIds(settings_.generate, *chooser_);
+  return chooser_->Check(prompt_.size(), config_.shape.vocab);
+}
+
+// What one pass over the weights may advance: a token and its draft, or a chunk of the prompt.
 Status Run::ChoosePositions() {
-  PENSTOCK_TRY(const std::optional<size_t> longest, text::ParseDraftMax(settings_.draft.draft_max));
-  const size_t positions = longest ? std::min(*longest, kMostPositions - 1) + 1 : kAutoPositions;
-  settings_.pipeline.positions = std::clamp<uint64_t>(context_, 1, positions);
+  PENSTOCK_TRY(context_, ChooseContext(prompt_.size(), *settings_.generate.n,
+                                       settings_.generate.context, config_.shape));
+  settings_.pipeline.positions =
+      std::clamp<uint64_t>(context_, 1, text::PositionsFor(settings_.draft));
   settings_.pipeline.read_positions =
-      std::min<uint64_t>(settings_.generate.prefill_chunk, prompt_.size());
-  PENSTOCK_TRY(drafting_, text::CreateDrafting(settings_.draft, settings_.pipeline.positions));
+      std::min<uint64_t>(settings_.generate.prefill_chunk.value_or(0), prompt_.size());
+  drafting_ = text::CreateDrafting(settings_.draft, settings_.pipeline.positions);
   return {};
 }
 
@@ -123,7 +139,7 @@ Status Run::Execute() {
   text::GenerateOptions options = settings_.generate;
   options.context = context_;
   text::Generation generation = text::Generate(
-      *engine_, prompt_, *sampler_, config_.eos, options,
+      *engine_, prompt_, *chooser_, config_.eos, options,
       {.on_step = [this](const text::StepRecord& step) { OnStep(step); },
        .on_token = [this](const text::TokenRecord& token) { return OnToken(token); }},
       {.drafting = drafting_ ? &*drafting_ : nullptr});
@@ -142,7 +158,7 @@ Status Run::WriteStart() {
   return record_->Start({{"version", kVersion},
                          {"config", settings_.Rows().ToJson()},
                          {"checkpoint_id", engine_->checkpoint_id()},
-                         {"label", FidelityLabel(config_.shape)},
+                         {"label", FidelityLabel(config_.shape, drafting_.has_value())},
                          {"machine", ToJson(ReadMachineFacts(settings_.run.model))},
                          {"engine", engine_->Describe()},
                          {"context", context_},
@@ -168,13 +184,13 @@ bool Run::Note(Status status) {
 
 void Run::OnStep(const text::StepRecord& step) {
   totals_.Add(step, engine_->last_step());
-  Note(record_->Step(engine_->last_step(), ResidentBytes(), KernelBytesSince()));
+  Note(record_->Step(step, engine_->last_step(), ResidentBytes(), KernelBytesSince()));
   if (record_->wants_routes()) Note(record_->Routes(engine_->last_routes()));
   if (step.prompt) console_.Advance(step.begin + step.positions, "");
 }
 
 bool Run::OnToken(const text::TokenRecord& token) {
-  if (token.index == 0) console_.StartProgress("tokens", settings_.generate.n);
+  if (token.index == 0) console_.StartProgress("tokens", *settings_.generate.n);
   totals_.CountToken();
   console_.Advance(totals_.tokens(), "");
   return Note(TakeToken(token)) && !cancellation_.requested();
@@ -188,7 +204,7 @@ Status Run::TakeToken(const text::TokenRecord& token) {
       return verified;
     }
   }
-  PENSTOCK_TRY_VOID(output_->Push(token.id, token.eos && !settings_.generate.ignore_eos));
+  PENSTOCK_TRY_VOID(output_->Push(token, token.eos && !settings_.generate.ignore_eos));
   return record_->Token(token, output_->text());
 }
 
@@ -219,7 +235,7 @@ Status Run::Finish(text::Generation generation) {
   started_ = false;  // A second signal must not write a last word behind the last record.
   const Status recorded = error ? record_->Fail(*error, facts) : record_->End(facts);
   if (!error && !recorded) error = recorded.error();
-  Report();
+  Report(generation);
   if (error) return std::move(*error);
   return {};
 }
@@ -239,20 +255,30 @@ Status Run::WriteTrace() {
 Json Run::EndFacts(const text::Generation& generation, const std::optional<Error>& error) const {
   Json facts = {{"stop", error ? ErrorName(error->code) : text::StopReasonName(generation.stop)}};
   facts.update(totals_.ToJson());
+  if (generation.score.ids() > 0) {
+    facts["score"] = {{"ids", generation.score.ids()},
+                      {"log_probability", generation.score.log_probability()},
+                      {"perplexity", *generation.score.perplexity()}};
+  }
+  if (drafting_) facts["drafting"] = drafting_->economics.Summary();
   facts["peak_rss"] = PeakResidentBytes();
   if (error && error->code == ErrorCode::kCancelled && signal() != 0) {
     facts["exit"] = 128 + signal();
   }
-  facts["label"] = FidelityLabel(config_.shape);
+  facts["label"] = FidelityLabel(config_.shape, drafting_.has_value());
   facts["checkpoint_id"] = engine_->checkpoint_id();
   if (verification_)
     facts["verified"] = std::min<uint64_t>(totals_.tokens(), verification_->size());
   return facts;
 }
 
-void Run::Report() {
+void Run::Report(const text::Generation& generation) {
   console_.Say(totals_.Summary());
-  console_.Say(FidelityLabel(config_.shape));
+  if (const auto perplexity = generation.score.perplexity()) {
+    console_.Say(fmt::format("perplexity {:.6g} over {} ids, log-probability {:.6f}", *perplexity,
+                             generation.score.ids(), generation.score.log_probability()));
+  }
+  console_.Say(FidelityLabel(config_.shape, drafting_.has_value()));
   if (verification_ && failure_) {
     console_.Say(fmt::format("verified {} of {} recorded tokens",
                              std::min<uint64_t>(totals_.tokens(), verification_->size()),
@@ -262,6 +288,9 @@ void Run::Report() {
   console_.SayPlain(engine_->PlanTable());
   console_.SayPlain(fmt::format("{}\n", engine_->Describe()));
   console_.SayPlain(totals_.Table(PeakResidentBytes()));
+  if (drafting_) {
+    console_.SayPlain(FigureRow("drafting", drafting_->economics.Summary()));
+  }
   console_.SayPlain(PredictionTable(engine_->prediction_stats()));
   if (kernel_bytes_ != 0) {
     std::vector<std::string> names;

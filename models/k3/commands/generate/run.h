@@ -37,6 +37,7 @@ class Run {
 
  private:
   Status ReadInputs();
+  Status CreateChooser();
   Status ChoosePositions();
   Status OpenEngine();
   Status WriteTrace();
@@ -49,7 +50,7 @@ class Run {
   Status Finish(text::Generation generation);
   std::optional<Error> HowItFailed(text::Generation& generation);
   Json EndFacts(const text::Generation& generation, const std::optional<Error>& error) const;
-  void Report();
+  void Report(const text::Generation& generation);
 
   GenerateSettings& settings_;
   Console& console_;
@@ -58,6 +59,7 @@ class Run {
   std::vector<text::TokenId> prompt_;
   uint64_t context_ = 0;
   std::optional<text::Sampler> sampler_;
+  std::unique_ptr<text::Chooser> chooser_;  // The sampler, or the ids that are given.
   std::optional<text::Drafting> drafting_;
   std::optional<Verification> verification_;
   std::optional<TokenOutput> output_;

@@ -29,11 +29,9 @@ std::string_view ErrorName(ErrorCode code) {
   return "failed";
 }
 
-std::string FidelityLabel(const Shape& shape) {
-  return fmt::format(
-      "weights exact, experts {0}/{0}, activations f32, codec lossless, drafts verified (none "
-      "used)",
-      shape.top_k);
+std::string FidelityLabel(const Shape& shape, bool drafts) {
+  return fmt::format("weights exact, experts {0}/{0}, activations f32, codec lossless, {1}",
+                     shape.top_k, drafts ? "drafts verified" : "no drafts");
 }
 
 namespace {
@@ -111,7 +109,7 @@ Status RunRecord::Write(std::string_view name, const Json& body) {
 
 Status RunRecord::Start(const Json& body) { return Write("run_start", body); }
 
-Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes,
+Status RunRecord::Step(const text::StepRecord& step, const StepStats& stats, uint64_t rss_bytes,
                        std::optional<uint64_t> kernel_bytes) {
   if (!events_) return {};
   Json stalls = Json::object();
@@ -120,7 +118,9 @@ Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes,
       {"n", stats.n},
       {"t_ns", stats.t_ns},
       {"positions", stats.positions},
-      {"accepted", stats.positions},
+      {"prompt", step.prompt},
+      {"drafted", step.drafted},
+      {"accepted", step.accepted},
       {"bytes",
        {{"trunk", stats.trunk_bytes},
         {"expert", stats.expert_bytes},
@@ -137,6 +137,10 @@ Status RunRecord::Step(const StepStats& stats, uint64_t rss_bytes,
       {"stall_ns", stalls},
       {"rss", rss_bytes}};
   record.update(FiguresToJson(stats.figures, "step"));
+  if (!step.prompt) {
+    record["bytes_per_token"] =
+        static_cast<double>(stats.bytes()) / static_cast<double>(1 + step.accepted);
+  }
   if (kernel_bytes) record["kernel_bytes"] = *kernel_bytes;
   return Write("step", record);
 }
@@ -146,7 +150,9 @@ Status RunRecord::Token(const text::TokenRecord& token, std::string_view text) {
     PENSTOCK_TRY_VOID(logits_->Append(
         {reinterpret_cast<const char*>(token.logits.data()), token.logits.size_bytes()}));
   }
-  return Write("token", {{"id", token.id}, {"text", text}, {"pos", token.position}});
+  Json record = {{"id", token.id}, {"text", text}, {"pos", token.position}};
+  if (token.log_probability) record["logprob"] = *token.log_probability;
+  return Write("token", record);
 }
 
 Status RunRecord::End(const Json& body) {

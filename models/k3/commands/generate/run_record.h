@@ -23,17 +23,18 @@ inline constexpr const char* kEventSchema = "penstock.event.v1";
 std::string_view ErrorName(ErrorCode code);
 
 // What of the run is exact, from the checkpoint's facts: the weights are used as stored and all
-// chosen experts take part.
-std::string FidelityLabel(const Shape& shape);
+// chosen experts take part; drafts, where there are any, are verified.
+std::string FidelityLabel(const Shape& shape, bool drafts);
 
 // The files that a run leaves behind: --events, --logits, --graph, --routes and --trace, each absent
 // when it was not asked for.
 //   run_start  config, checkpoint_id, label, machine, version, prompt_ids
-//   step       n, t_ns, positions, accepted, bytes{trunk, expert, head, embed}, device_bytes, reads,
+//   step       n, t_ns, positions, prompt, drafted, accepted (of these), bytes_per_token (of what it
+//              gave, absent for a step that only reads the prompt), bytes{trunk, expert, head, embed}, device_bytes, reads,
 //              expert_hits, expert_misses, predicted{useful, wasted}, read_ahead_stops{...},
 //              decode{ns, bytes}, stall_ns{...}, rss, kernel_bytes, and what FiguresToJson gives
 //              (figures_record.h)
-//   token      id, text, pos
+//   token      id, text, pos; logprob (natural, of --force-ids)
 //   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens
 // Every function answers the first failure to write (a full disk), which must end the run.
 // Threads: one, save GiveUp.
@@ -48,7 +49,7 @@ class RunRecord {
 
   Status Start(const Json& body);
   // `kernel_bytes`: what the kernel counted on the device meanwhile, of all processes.
-  Status Step(const StepStats& stats, uint64_t rss_bytes,
+  Status Step(const text::StepRecord& step, const StepStats& stats, uint64_t rss_bytes,
               std::optional<uint64_t> kernel_bytes = std::nullopt);
   Status Token(const text::TokenRecord& token, std::string_view text);
   // What the trace has recorded so far.

@@ -22,7 +22,10 @@ void RunTotals::Add(const text::StepRecord& step, const StepStats& stats) {
     ++prompt_steps_;
     prompt_positions_ += step.positions;
     prompt_ns_ += step.elapsed_ns;
+    prompt_bytes_ += stats.bytes();
   }
+  drafted_ += step.drafted;
+  accepted_ += step.accepted;
   trunk_bytes_ += stats.trunk_bytes;
   expert_bytes_ += stats.expert_bytes;
   head_bytes_ += stats.head_bytes;
@@ -55,7 +58,15 @@ uint64_t RunTotals::bytes() const {
 
 double RunTotals::tokens_per_second() const {
   // The first token comes with the prompt's last step.
-  return Ratio(static_cast<double>(steps_ - prompt_steps_), Seconds(ns_ - prompt_ns_));
+  return Ratio(step_tokens(), Seconds(ns_ - prompt_ns_));
+}
+
+double RunTotals::bytes_per_token() const {
+  return Ratio(static_cast<double>(bytes() - prompt_bytes_), step_tokens());
+}
+
+double RunTotals::prompt_positions_per_second() const {
+  return Ratio(static_cast<double>(prompt_positions_), Seconds(prompt_ns_));
 }
 
 Json RunTotals::ToJson() const {
@@ -65,9 +76,13 @@ Json RunTotals::ToJson() const {
       {"tokens", tokens_},
       {"steps", steps_},
       {"prompt_positions", prompt_positions_},
+      {"prompt_steps", prompt_steps_},
       {"prompt_ns", prompt_ns_},
+      {"drafted", drafted_},
+      {"accepted", accepted_},
       {"t_ns", ns_},
       {"tokens_per_second", tokens_per_second()},
+      {"bytes_per_token", bytes_per_token()},
       {"bytes",
        {{"trunk", trunk_bytes_},
         {"expert", expert_bytes_},
@@ -92,16 +107,27 @@ std::string RunTotals::Summary() const {
       DescribeSize(expert_bytes_), DescribeSize(head_bytes_), DescribeSize(embed_bytes_));
 }
 
-std::string RunTotals::Table(uint64_t peak_rss_bytes) const {
-  const double seconds = Seconds(ns_);
+std::string RunTotals::TokenLines() const {
   const uint64_t generated_steps = steps_ - prompt_steps_;
-  std::string out;
-  out += FigureRow("prompt",
-                   fmt::format("{} positions in {:.3f} s", prompt_positions_, Seconds(prompt_ns_)));
+  std::string out =
+      FigureRow("prompt", fmt::format("{} positions in {} steps and {:.3f} s, {:.3g} positions/s",
+                                      prompt_positions_, prompt_steps_, Seconds(prompt_ns_),
+                                      prompt_positions_per_second()));
   out += FigureRow(
       "generated",
-      fmt::format("{} tokens, {:.3g} tokens/s, {:.3f} ms a step", tokens_, tokens_per_second(),
-                  1e3 * Ratio(Seconds(ns_ - prompt_ns_), static_cast<double>(generated_steps))));
+      fmt::format("{} tokens, {:.3g} tokens/s, {:.3f} ms a step, {} a token", tokens_,
+                  tokens_per_second(),
+                  1e3 * Ratio(Seconds(ns_ - prompt_ns_), static_cast<double>(generated_steps)),
+                  DescribeSize(static_cast<uint64_t>(bytes_per_token()))));
+  out += FigureRow(
+      "drafts", fmt::format("{} of {} drafted ids were right, {:.2f} tokens a step", accepted_,
+                            drafted_, Ratio(step_tokens(), static_cast<double>(generated_steps))));
+  return out;
+}
+
+std::string RunTotals::Table(uint64_t peak_rss_bytes) const {
+  const double seconds = Seconds(ns_);
+  std::string out = TokenLines();
   out += FigureRow("read, payload", fmt::format("{} at {}/s", DescribeSize(bytes()),
                                                 DescribeSize(static_cast<uint64_t>(Ratio(
                                                     static_cast<double>(bytes()), seconds)))));

@@ -19,8 +19,12 @@ class RunTotals {
   void CountToken() { ++tokens_; }
 
   uint64_t tokens() const { return tokens_; }
-  uint64_t bytes() const;            // Payload of all sources.
-  double tokens_per_second() const;  // Of the steps that generated; 0 before the first.
+  uint64_t bytes() const;  // Payload of all sources.
+  // Of the steps behind the prompt, each of which gives one token and those of its draft that were
+  // right; 0 before the first.
+  double tokens_per_second() const;
+  double bytes_per_token() const;
+  double prompt_positions_per_second() const;
 
   Json ToJson() const;
   // "48 tokens at 12.3/s; read 1.2 GiB: trunk ..., experts ..., head ..., embedding ..."
@@ -30,6 +34,9 @@ class RunTotals {
   const Figures& figures() const { return figures_; }
 
  private:
+  // Tokens that the steps behind the prompt gave.
+  double step_tokens() const { return static_cast<double>(steps_ - prompt_steps_ + accepted_); }
+  std::string TokenLines() const;
   std::string StallLines() const;
 
   uint64_t tokens_ = 0;
@@ -37,6 +44,8 @@ class RunTotals {
   uint64_t prompt_steps_ = 0;
   uint64_t prompt_positions_ = 0;
   uint64_t prompt_ns_ = 0;
+  uint64_t prompt_bytes_ = 0;
+  uint64_t drafted_ = 0, accepted_ = 0;
   uint64_t ns_ = 0;  // Of all steps.
   uint64_t trunk_bytes_ = 0, expert_bytes_ = 0, head_bytes_ = 0, embed_bytes_ = 0;
   uint64_t device_bytes_ = 0, reads_ = 0;

@@ -89,8 +89,8 @@ TEST(ForcedIds, VerifyDraftsOfTheGivenText) {
     return Force(model, prompt, ids, {.n = 1000}, {}, drafting);
   };
   const Generation serial = run(1, nullptr);
-  auto drafting = CreateDrafting({.draft_max = "7"}, 8);
-  const Generation drafted = run(8, &**drafting);
+  auto drafting = CreateDrafting({.draft_max = 7}, 8);
+  const Generation drafted = run(8, &*drafting);
   EXPECT_EQ(drafted.ids, serial.ids);
   EXPECT_EQ(drafted.score.log_probability(), serial.score.log_probability());
   EXPECT_GT(drafted.accepted, 30u);

@@ -145,7 +145,7 @@ TEST(RunRecord, ATraceIsWrittenForTheChosenSteps) {
 TEST(RunRecord, LabelSpeaksOfAllExperts) {
   Shape shape;
   shape.top_k = 16;
-  EXPECT_NE(FidelityLabel(shape).find("experts 16/16"), std::string::npos);
+  EXPECT_NE(FidelityLabel(shape, false).find("experts 16/16"), std::string::npos);
 }
 
 }  // namespace

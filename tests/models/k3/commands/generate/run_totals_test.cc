@@ -29,7 +29,23 @@ TEST(RunTotals, SumsStepsAndKeepsThePromptApart) {
   EXPECT_EQ(json["tokens"], 2);
   EXPECT_EQ(json["prompt_positions"], 3);
   EXPECT_EQ(json["expert_misses"], 6);
+  EXPECT_DOUBLE_EQ(json["bytes_per_token"].get<double>(), 110);
   EXPECT_EQ(json["stall_ns"], Json({{"trunk", 5}, {"expert", 3}, {"graph", 7}}));
+}
+
+// Tokens per second are tokens, not steps.
+TEST(RunTotals, CountsTheDraftsThatWereRight) {
+  RunTotals totals;
+  StepStats stats;
+  stats.trunk_bytes = 60;
+  totals.Add({.positions = 5, .prompt = true, .elapsed_ns = kSecond}, stats);
+  totals.Add({.positions = 4, .drafted = 3, .accepted = 2, .elapsed_ns = kSecond}, stats);
+  totals.Add({.positions = 4, .drafted = 3, .accepted = 0, .elapsed_ns = kSecond}, stats);
+  EXPECT_DOUBLE_EQ(totals.tokens_per_second(), 2);
+  EXPECT_DOUBLE_EQ(totals.bytes_per_token(), 30);
+  const Json json = totals.ToJson();
+  EXPECT_EQ(json["drafted"], 6);
+  EXPECT_EQ(json["accepted"], 2);
 }
 
 TEST(RunTotals, NothingRanIsNoDivisionByZero) {
