@@ -14,10 +14,10 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-const Avx2Rows* Rows() { return CpuHasAvx2() ? BuiltAvx2Rows() : nullptr; }
+const Avx2Rows* Avx2OrNull() { return CpuHasAvx2() ? BuiltAvx2Rows() : nullptr; }
 
 void TableLookup(const Mxfp4Rows& w, const ComparatorInput& x, float* y) {
-  const auto row = Rows()->table;
+  const auto row = Avx2OrNull()->table;
   for (size_t r = 0; r < w.rows; ++r) {
     y[r] = row(w.packed + r * (w.cols / 2), w.scales + r * (w.cols / 32), w.cols,
                x.by_nibble.data(), x.powers.data());
@@ -25,7 +25,7 @@ void TableLookup(const Mxfp4Rows& w, const ComparatorInput& x, float* y) {
 }
 
 void RoundedToInt8(const Mxfp4Rows& w, const ComparatorInput& x, float* y) {
-  const auto row = Rows()->int8;
+  const auto row = Avx2OrNull()->int8;
   for (size_t r = 0; r < w.rows; ++r) {
     y[r] = row(w.packed + r * (w.cols / 2), w.scales + r * (w.cols / 32), w.cols, x.rounded.data(),
                x.corrections.data(), x.steps.data(), x.powers.data());
@@ -80,8 +80,8 @@ void Mxfp4PlainDouble(const Mxfp4Rows& w, const ComparatorInput& x, float* y) {
   }
 }
 
-Mxfp4Comparator Mxfp4TableLookup() { return Rows() != nullptr ? TableLookup : nullptr; }
-Mxfp4Comparator Mxfp4RoundedToInt8() { return Rows() != nullptr ? RoundedToInt8 : nullptr; }
+Mxfp4Comparator Mxfp4TableLookup() { return Avx2OrNull() != nullptr ? TableLookup : nullptr; }
+Mxfp4Comparator Mxfp4RoundedToInt8() { return Avx2OrNull() != nullptr ? RoundedToInt8 : nullptr; }
 
 void Bf16EigenCast(const uint16_t* w, size_t rows, size_t cols, const float* x, float* y) {
   using Stored = Eigen::Matrix<Eigen::bfloat16, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
