@@ -308,14 +308,34 @@ Result<text::StepResult> Engine::Step(const text::StateRef& before,
   return result;
 }
 
-uint64_t Engine::Fold(const text::StateRef& version) const {
+std::vector<KdaTaps> Engine::Taps() const {
   std::vector<KdaTaps> taps;
   for (size_t layer = 0; layer < config_.shape.layers; ++layer) {
     if (config_.shape.IsKda(layer)) {
       taps.push_back(TapsOf(resident_->layer(layer), store_->kda_layout(), 0));
     }
   }
-  return FoldState(static_cast<const SequenceState&>(*version), *kernels_, taps);
+  return taps;
+}
+
+uint64_t Engine::Fold(const text::StateRef& version) const {
+  return FoldState(static_cast<const SequenceState&>(*version), *kernels_, Taps());
+}
+
+Result<uint64_t> Engine::Save(const std::string& path, const text::StateRef& version,
+                              const SavedSequence& sequence) const {
+  return SaveState(path, Owner(), sequence, static_cast<const SequenceState&>(*version), *kernels_,
+                   Taps());
+}
+
+Result<text::StateRef> Engine::Restore(SavedState& saved) {
+  for (const text::TokenId id : saved.facts().sequence.ids) {
+    if (id < config_.shape.vocab) continue;
+    return Refused(
+        fmt::format("{}: expected ids below {}, got {}", saved.path(), config_.shape.vocab, id));
+  }
+  PENSTOCK_TRY(text::StateRef version, saved.Load(Owner(), *store_));
+  return version;
 }
 
 RoutesHeader Engine::routes_header() const {

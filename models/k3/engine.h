@@ -16,6 +16,7 @@
 #include "models/k3/plan/cores.h"
 #include "models/k3/plan/planner.h"
 #include "models/k3/plan/weight_bytes.h"
+#include "models/k3/state/saved_state.h"
 #include "models/k3/state/state.h"
 #include "models/k3/step/pipeline.h"
 #include "models/k3/step/step_trace.h"
@@ -67,6 +68,13 @@ class Engine : public text::TextModel {
   // A hash of all that `version` has become: equal after the same tokens, however many at a time
   // they were consumed. Not while a step runs.
   uint64_t Fold(const text::StateRef& version) const;
+  // Writes a version, from position 1 on, and what is known of its sequence as a file
+  // (models/k3/state/saved_state.h); the bytes of the file. Not while a step runs.
+  Result<uint64_t> Save(const std::string& path, const text::StateRef& version,
+                        const SavedSequence& sequence) const;
+  // What such a file holds, once. Refused when it does not belong to this checkpoint, or is larger
+  // than the context, or has changed.
+  Result<text::StateRef> Restore(SavedState& saved);
   // Told of what happens from now on; null for nobody. Between steps; it must outlive the engine.
   void Observe(StepObserver* observer) { pipeline_->Observe(observer); }
   TracedEngine Traced() const;
@@ -112,6 +120,8 @@ class Engine : public text::TextModel {
   size_t DecoderCount() const;
   void Start(const PipelineOptions& options, const LookaheadOptions& lookahead);
   size_t AheadSlots(const PipelineOptions& options) const;
+  std::vector<KdaTaps> Taps() const;  // [kda layers]
+  StateOwner Owner() const { return {ConfigDigest(config_.text_json), checkpoint_id_}; }
   std::vector<std::string> Paths() const;
 
   Config config_;

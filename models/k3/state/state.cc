@@ -90,6 +90,7 @@ Result<std::shared_ptr<StateStore>> StateStore::Create(const Shape& shape, size_
   store->page_width_ = shape.kv_rank + shape.rope;
   store->kda_layers_ = KdaLayers(shape);
   store->mla_layers_ = shape.layers - store->kda_layers_;
+  store->context_ = context;
   PENSTOCK_TRY(store->memory_, HugeRegion::Map(sizes.total()));
   store->memory_.Touch();
   std::byte* const base = store->memory_.data();
@@ -106,6 +107,28 @@ Result<std::shared_ptr<StateStore>> StateStore::Create(const Shape& shape, size_
 std::shared_ptr<const SequenceState> StateStore::Empty() {
   return std::make_shared<SequenceState>(std::make_shared<StepLog>(shared_from_this(), 0, 0, false),
                                          0);
+}
+
+Result<std::shared_ptr<const SequenceState>> StateStore::Restore(size_t position) {
+  PENSTOCK_CHECK(position > 0);
+  if (position > context_) {
+    return Refused("expected a state of at most " + std::to_string(context_) +
+                   " positions, the context, got one of " + std::to_string(position));
+  }
+  // A log without positions of its own, as that of the empty version.
+  auto log = std::make_shared<StepLog>(shared_from_this(), position, 0, false);
+  for (std::shared_ptr<KdaBase>& base : log->bases) {
+    PENSTOCK_TRY(base, NewBase());
+    base->positions.assign(kda_.heads, position);
+  }
+  for (auto& pages : log->pages) {
+    for (size_t at = 0; at < position; at += ops::kPagePositions) {
+      PENSTOCK_TRY(auto page, NewPage());
+      page->filled = std::min(ops::kPagePositions, position - at);
+      pages.push_back(std::move(page));
+    }
+  }
+  return std::make_shared<const SequenceState>(std::move(log), 0);
 }
 
 std::shared_ptr<StepLog> StateStore::Begin(const SequenceState& before, size_t positions,

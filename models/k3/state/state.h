@@ -116,9 +116,15 @@ class StateStore : public std::enable_shared_from_this<StateStore> {
   size_t page_width() const { return page_width_; }
   size_t kda_layers() const { return kda_layers_; }
   size_t mla_layers() const { return mla_layers_; }
+  size_t context() const { return context_; }
 
   // The version before the first token.
   std::shared_ptr<const SequenceState> Empty();
+  // A version at `position` (from 1) with memory of its own, whose bases are there and of whose heads
+  // and rows the caller writes every one before it is read or continued: heads in
+  // log->bases[layer]->head, rows by Row. Refused where the context has fewer positions; an error
+  // where other versions hold the memory.
+  Result<std::shared_ptr<const SequenceState>> Restore(size_t position);
 
   // The log of a step of `positions` after `before`; nothing is in it yet. Folded, it takes bases of
   // its own in place of entries.
@@ -158,6 +164,7 @@ class StateStore : public std::enable_shared_from_this<StateStore> {
   size_t page_width_ = 0;
   size_t kda_layers_ = 0;
   size_t mla_layers_ = 0;
+  size_t context_ = 0;
   mutable std::mutex mutex_;
   HugeRegion memory_;
   std::unique_ptr<BlockPool> base_pool_;
