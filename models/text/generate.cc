@@ -40,7 +40,7 @@ namespace {
 class Run {
  public:
   Run(TextModel& model, Chooser& chooser, std::span<const TokenId> eos,
-      const GenerateOptions& options, const GenerateCallbacks& callbacks, const GenerateFrom& from)
+      const GenerateOptions& options, const GenerateCallbacks& callbacks, GenerateFrom from)
       : model_(model),
         chooser_(chooser),
         eos_(eos),
@@ -49,8 +49,8 @@ class Run {
         drafting_(from.drafting),
         context_(options.context > 0 ? options.context : model.max_context()),
         most_ids_(MostIds(options, chooser)) {
-    generation_.state = from.state;
-    if (from.state) generation_.positions = from.state->position();
+    generation_.state = std::move(from.state);
+    if (generation_.state) generation_.positions = generation_.state->position();
   }
 
   Generation Continue(std::span<const TokenId> prompt) {
@@ -280,15 +280,15 @@ void Run::Report() {
 
 Generation Generate(TextModel& model, std::span<const TokenId> prompt, Chooser& chooser,
                     std::span<const TokenId> eos, const GenerateOptions& options,
-                    const GenerateCallbacks& callbacks, const GenerateFrom& from) {
-  return Run(model, chooser, eos, options, callbacks, from).Continue(prompt);
+                    const GenerateCallbacks& callbacks, GenerateFrom from) {
+  return Run(model, chooser, eos, options, callbacks, std::move(from)).Continue(prompt);
 }
 
 Generation Generate(TextModel& model, std::span<const TokenId> prompt, Sampler& sampler,
                     std::span<const TokenId> eos, const GenerateOptions& options,
-                    const GenerateCallbacks& callbacks, const GenerateFrom& from) {
+                    const GenerateCallbacks& callbacks, GenerateFrom from) {
   SampledIds chooser(sampler);
-  return Generate(model, prompt, chooser, eos, options, callbacks, from);
+  return Generate(model, prompt, chooser, eos, options, callbacks, std::move(from));
 }
 
 }  // namespace penstock::text

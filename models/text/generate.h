@@ -81,7 +81,7 @@ struct GenerateFrom {
   // Who guesses ahead. It is told of the prompt and of what is generated, and keeps what it learns.
   Drafting* drafting = nullptr;
   // The prompt follows the tokens that this has consumed: positions count from its first one. The
-  // drafter, if any, has been told of them by the caller.
+  // drafter, if any, has been told of them by the caller. Let go of as the run goes on.
   StateRef state = nullptr;
 };
 
@@ -121,11 +121,11 @@ struct Generation {
 // Threads: called by one; the callbacks run on it. Borrows everything for the call.
 Generation Generate(TextModel& model, std::span<const TokenId> prompt, Chooser& chooser,
                     std::span<const TokenId> eos, const GenerateOptions& options,
-                    const GenerateCallbacks& callbacks, const GenerateFrom& from = {});
+                    const GenerateCallbacks& callbacks, GenerateFrom from = {});
 
 // The same with what a sampler chooses.
 Generation Generate(TextModel& model, std::span<const TokenId> prompt, Sampler& sampler,
                     std::span<const TokenId> eos, const GenerateOptions& options,
-                    const GenerateCallbacks& callbacks, const GenerateFrom& from = {});
+                    const GenerateCallbacks& callbacks, GenerateFrom from = {});
 
 }  // namespace penstock::text

@@ -15,7 +15,7 @@ Result<Choice> ForcedIds::Choose(std::span<const float> logits, size_t position)
 }
 
 Status ForcedIds::Check(size_t begin, size_t vocab) const {
-  PENSTOCK_CHECK(begin == begin_);
+  PENSTOCK_CHECK(begin >= begin_ && begin - begin_ <= ids_.size());
   for (size_t i = 0; i < ids_.size(); ++i) {
     if (ids_[i] >= vocab) {
       return Refused(

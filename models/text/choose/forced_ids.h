@@ -18,7 +18,7 @@ class ForcedIds : public Chooser {
   // kUnsound when a logit is not finite.
   Result<Choice> Choose(std::span<const float> logits, size_t position) override;
   size_t most() const override { return ids_.size(); }
-  // Every id is below `vocab`.
+  // Every id is below `vocab`. A run that goes on may ask from a later position on.
   Status Check(size_t begin, size_t vocab) const override;
 
  private:

@@ -8,6 +8,7 @@ OptionSet GenerateSettings::Rows() {
   rows.Add("generate", generate);
   rows.Add("draft", draft);
   rows.Add("sampling", sampling);
+  rows.Add("state", state);
   rows.Add("pipeline", pipeline);
   rows.Add("io", io);
   return rows;

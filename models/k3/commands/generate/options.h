@@ -3,6 +3,7 @@
 #include <string>
 
 #include "io/options.h"
+#include "models/k3/commands/generate/saved/state_options.h"
 #include "models/k3/config/options.h"
 #include "models/text/draft/drafting.h"
 #include "models/text/generate.h"
@@ -57,7 +58,8 @@ struct RunOptions {
       "The steps that --trace shows, counted from 0, as \"3-5\". Default: 2-4.");
     v("verify-against", c.verify_against,
       "--events file of an earlier run; the first token id that differs ends this one, exit 4.");
-    v("force", c.force, "Replace the files of --events, --logits, --graph, --routes and --trace.");
+    v("force", c.force,
+      "Replace the files of --events, --logits, --graph, --routes, --trace and --save-state.");
   }
 };
 
@@ -67,6 +69,7 @@ struct GenerateSettings {
   text::GenerateOptions generate;
   text::DraftOptions draft;
   text::SamplerOptions sampling;
+  StateOptions state;
   PipelineOptions pipeline;
   io::IoOptions io;
 

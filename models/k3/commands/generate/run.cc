@@ -44,6 +44,7 @@ Status Run::Prepare() {
                                                    if (started_) record_->GiveUp();
                                                  }}));
   PENSTOCK_TRY_VOID(OpenEngine());
+  PENSTOCK_TRY_VOID(saved_->Restore(*engine_));
   PENSTOCK_TRY(record_, RunRecord::Create(settings_.run));
   return {};
 }
@@ -53,12 +54,18 @@ Status Run::ReadInputs() {
   if (options.model.empty()) return Refused("expected a checkpoint's directory: -m DIR");
   std::vector<std::string> weights = {options.model};
   if (!settings_.pipeline.pack.empty()) weights.push_back(settings_.pipeline.pack);
-  PENSTOCK_TRY_VOID(RunRecord::CheckPaths(options, weights));
+  PENSTOCK_TRY_VOID(RunRecord::CheckPaths(options, weights, settings_.state));
   PENSTOCK_TRY(config_, ReadConfig(options.model));
-  const bool need_text = options.ids.empty() || options.output == "text";
+  const bool more = !settings_.state.load_state.empty() && options.prompt.empty() &&
+                    options.file.empty() && options.ids.empty();  // Without a prompt.
+  const bool need_text = (options.ids.empty() && !more) || options.output == "text";
   PENSTOCK_TRY(tokenizer_,
                FindTokenizer(options.model, config_.shape.vocab, need_text, console_.notice()));
-  PENSTOCK_TRY(prompt_, ReadPrompt(options, tokenizer_));
+  if (!more) {
+    PENSTOCK_TRY(prompt_, ReadPrompt(options, tokenizer_));
+  }
+  PENSTOCK_TRY(saved_, SavedRun::Open(settings_, config_, prompt_, console_.notice()));
+  prompt_.assign(saved_->pending().begin(), saved_->pending().end());
   PENSTOCK_TRY_VOID(CheckPrompt(prompt_, config_.shape));
   PENSTOCK_TRY_VOID(CreateChooser());
   PENSTOCK_TRY_VOID(ChoosePositions());
@@ -77,24 +84,27 @@ Status Run::ReadInputs() {
 }
 
 Status Run::CreateChooser() {
+  const size_t begin = saved_->prompt().size();
   PENSTOCK_TRY(sampler_, text::Sampler::Create(settings_.sampling));
   if (settings_.run.force_ids.empty()) {
     chooser_ = std::make_unique<text::SampledIds>(*sampler_);
   } else {
     PENSTOCK_TRY(std::vector<text::TokenId> ids, text::ReadIds(settings_.run.force_ids));
+    PENSTOCK_TRY_VOID(saved_->CheckForced(ids));
     if (ids.empty()) {
       return Refused(
           fmt::format("{}: expected at least one token id, got none", settings_.run.force_ids));
     }
-    chooser_ = std::make_unique<text::ForcedIds>(std::move(ids), prompt_.size());
+    chooser_ = std::make_unique<text::ForcedIds>(std::move(ids), begin);
   }
   settings_.generate.n = text::MostIds(settings_.generate, *chooser_);
-  return chooser_->Check(prompt_.size(), config_.shape.vocab);
+  PENSTOCK_TRY_VOID(saved_->CheckCount(*settings_.generate.n));
+  return chooser_->Check(begin, config_.shape.vocab);
 }
 
 // What one pass over the weights may advance: a token and its draft, or a chunk of the prompt.
 Status Run::ChoosePositions() {
-  PENSTOCK_TRY(context_, ChooseContext(prompt_.size(), *settings_.generate.n,
+  PENSTOCK_TRY(context_, ChooseContext(saved_->prompt().size(), *settings_.generate.n,
                                        settings_.generate.context, config_.shape));
   settings_.pipeline.positions =
       std::clamp<uint64_t>(context_, 1, text::PositionsFor(settings_.draft));
@@ -135,16 +145,36 @@ Status Run::OpenEngine() {
 
 Status Run::Execute() {
   if (Status started = WriteStart(); !started) return started;
-  console_.StartProgress("prompt tokens", prompt_.size());
   text::GenerateOptions options = settings_.generate;
   options.context = context_;
-  text::Generation generation = text::Generate(
-      *engine_, prompt_, *chooser_, config_.eos, options,
-      {.on_step = [this](const text::StepRecord& step) { OnStep(step); },
-       .on_token = [this](const text::TokenRecord& token) { return OnToken(token); }},
-      {.drafting = drafting_ ? &*drafting_ : nullptr});
-  console_.EndProgress();
+  const auto ended = saved_->Replay(options, config_.eos, [this](const text::TokenRecord& token) {
+    totals_.CountToken();
+    return Note(TakeToken(token)) && !cancellation_.requested();
+  });
+  if (!ended) return Finish(Continue(options));
+  text::Generation generation;
+  generation.stop = *ended;
+  generation.state = saved_->TakeState();
+  generation.score = saved_->score();
   return Finish(std::move(generation));
+}
+
+text::Generation Run::Continue(text::GenerateOptions options) {
+  console_.StartProgress("prompt tokens", prompt_.size());
+  *options.n -= saved_->replayed().size();
+  if (drafting_) drafting_->drafter->Append(saved_->consumed());
+  text::Generation generation =
+      text::Generate(*engine_, prompt_, *chooser_, config_.eos, options,
+                     {.on_step = [this](const text::StepRecord& step) { OnStep(step); },
+                      .on_token =
+                          [this](text::TokenRecord token) {
+                            token.index += saved_->replayed().size();
+                            return OnToken(token);
+                          }},
+                     {.drafting = drafting_ ? &*drafting_ : nullptr, .state = saved_->TakeState()});
+  console_.EndProgress();
+  generation.score = saved_->score();  // Of those before it too.
+  return generation;
 }
 
 Status Run::WriteStart() {
@@ -162,7 +192,9 @@ Status Run::WriteStart() {
                          {"machine", ToJson(ReadMachineFacts(settings_.run.model))},
                          {"engine", engine_->Describe()},
                          {"context", context_},
-                         {"prompt_ids", prompt_}});
+                         {"start", saved_->consumed().size()},
+                         {"replayed", saved_->replayed().size()},
+                         {"prompt_ids", saved_->prompt()}});
 }
 
 // Of all devices below the files; nothing where the kernel names none.
@@ -186,14 +218,38 @@ void Run::OnStep(const text::StepRecord& step) {
   totals_.Add(step, engine_->last_step());
   Note(record_->Step(step, engine_->last_step(), ResidentBytes(), KernelBytesSince()));
   if (record_->wants_routes()) Note(record_->Routes(engine_->last_routes()));
-  if (step.prompt) console_.Advance(step.begin + step.positions, "");
+  if (step.prompt) {
+    console_.Advance(step.begin + step.positions - saved_->consumed().size(), "");
+  }
 }
 
 bool Run::OnToken(const text::TokenRecord& token) {
-  if (token.index == 0) console_.StartProgress("tokens", *settings_.generate.n);
+  if (token.index == saved_->replayed().size()) {
+    console_.StartProgress("tokens", *settings_.generate.n);
+  }
   totals_.CountToken();
   console_.Advance(totals_.tokens(), "");
-  return Note(TakeToken(token)) && !cancellation_.requested();
+  saved_->Append(token);
+  bool go_on = Note(TakeToken(token));
+  if (go_on && saved_->IsDue(token.index)) go_on = Note(SaveState(token.state));
+  return go_on && !cancellation_.requested();
+}
+
+Status Run::SaveState(const text::StateRef& state) {
+  PENSTOCK_TRY(const Json facts, saved_->Save(*engine_, state));
+  return facts.is_null() ? Status() : record_->StateSaved(facts);
+}
+
+// The last state, unless something says that it is not sound.
+void Run::SaveAtEnd(const text::StateRef& state, std::optional<Error>& error) {
+  if (error && (error->code == ErrorCode::kUnsound || error->code == ErrorCode::kRefused)) return;
+  const Status saved = SaveState(state);
+  if (saved) return;
+  if (error) {
+    console_.Say(saved.error().message);
+  } else {
+    error = saved.error();
+  }
 }
 
 Status Run::TakeToken(const text::TokenRecord& token) {
@@ -222,6 +278,7 @@ std::optional<Error> Run::HowItFailed(text::Generation& generation) {
 
 Status Run::Finish(text::Generation generation) {
   std::optional<Error> error = HowItFailed(generation);
+  SaveAtEnd(generation.state, error);
   if (!error && record_->wants_graph()) {
     if (Status drawn = record_->Graph(engine_->GraphDot(true)); !drawn) error = drawn.error();
   }
@@ -267,6 +324,7 @@ Json Run::EndFacts(const text::Generation& generation, const std::optional<Error
   }
   facts["label"] = FidelityLabel(config_.shape, drafting_.has_value());
   facts["checkpoint_id"] = engine_->checkpoint_id();
+  if (saved_->wanted()) facts["saves"] = saved_->saves();
   if (verification_)
     facts["verified"] = std::min<uint64_t>(totals_.tokens(), verification_->size());
   return facts;
@@ -291,6 +349,7 @@ void Run::Report(const text::Generation& generation) {
   if (drafting_) {
     console_.SayPlain(FigureRow("drafting", drafting_->economics.Summary()));
   }
+  if (saved_->saves() > 0) console_.SayPlain(FigureRow("state saved", saved_->Summary()));
   console_.SayPlain(PredictionTable(engine_->prediction_stats()));
   if (kernel_bytes_ != 0) {
     std::vector<std::string> names;

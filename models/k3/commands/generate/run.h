@@ -10,6 +10,7 @@
 #include "models/k3/commands/generate/options.h"
 #include "models/k3/commands/generate/run_record.h"
 #include "models/k3/commands/generate/run_totals.h"
+#include "models/k3/commands/generate/saved/saved_run.h"
 #include "models/k3/commands/generate/token_output.h"
 #include "models/k3/commands/generate/verify.h"
 #include "models/k3/engine.h"
@@ -40,6 +41,9 @@ class Run {
   Status CreateChooser();
   Status ChoosePositions();
   Status OpenEngine();
+  text::Generation Continue(text::GenerateOptions options);
+  Status SaveState(const text::StateRef& state);
+  void SaveAtEnd(const text::StateRef& state, std::optional<Error>& error);
   Status WriteTrace();
   Status WriteStart();
   std::optional<uint64_t> KernelBytesSince();
@@ -56,7 +60,8 @@ class Run {
   Console& console_;
   Config config_;
   std::optional<text::Tokenizer> tokenizer_;
-  std::vector<text::TokenId> prompt_;
+  std::optional<SavedRun> saved_;
+  std::vector<text::TokenId> prompt_;  // What is consumed before the first choice.
   uint64_t context_ = 0;
   std::optional<text::Sampler> sampler_;
   std::unique_ptr<text::Chooser> chooser_;  // The sampler, or the ids that are given.

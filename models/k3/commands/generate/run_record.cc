@@ -57,16 +57,23 @@ Status CheckFree(const std::string& path, bool replace, std::span<const std::str
 
 }  // namespace
 
-Status RunRecord::CheckPaths(const RunOptions& options, std::span<const std::string> weights) {
+Status RunRecord::CheckPaths(const RunOptions& options, std::span<const std::string> weights,
+                             const StateOptions& state) {
   std::vector<std::string> paths;
-  for (const std::string& path :
-       {options.events, options.logits, options.graph, options.routes, options.trace}) {
+  for (const std::string& path : {options.events, options.logits, options.graph, options.routes,
+                                  options.trace, state.save_state}) {
     if (path.empty()) continue;
     if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
       return Refused(fmt::format("{} was given for two different outputs", path));
     }
-    PENSTOCK_TRY_VOID(CheckFree(path, options.force, weights));
+    const bool resumed = path == state.save_state && state.resume;
+    PENSTOCK_TRY_VOID(CheckFree(path, options.force || resumed, weights));
     paths.push_back(path);
+  }
+  const bool written = std::find(paths.begin(), paths.end(), state.load_state) != paths.end();
+  if (written && state.load_state != state.save_state) {
+    return Refused(
+        fmt::format("{} was given for --load-state and for an output", state.load_state));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/k3/commands/generate/options.h"
+#include "models/k3/commands/generate/saved/state_options.h"
 #include "models/k3/experts/routes.h"
 #include "models/k3/step/pipeline.h"
 #include "models/text/generate.h"
@@ -35,14 +36,17 @@ std::string FidelityLabel(const Shape& shape, bool drafts);
 //              decode{ns, bytes}, stall_ns{...}, rss, kernel_bytes, and what FiguresToJson gives
 //              (figures_record.h)
 //   token      id, text, pos; logprob (natural, of --force-ids)
+//   state_saved  path, pos, bytes, t_ns
 //   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens
 // Every function answers the first failure to write (a full disk), which must end the run.
 // Threads: one, save GiveUp.
 class RunRecord {
  public:
   // Refuses, before anything is opened or written, a file that is there already (unless --force), one
-  // name for two outputs, and a file in one of the directories of the weights.
-  static Status CheckPaths(const RunOptions& options, std::span<const std::string> weights);
+  // name for two outputs, and a file in one of the directories of the weights. The state of a run that
+  // is resumed may be there; what is read must not be written over by another output.
+  static Status CheckPaths(const RunOptions& options, std::span<const std::string> weights,
+                           const StateOptions& state = {});
 
   // Refused when a file is there already, unless `force`.
   static Result<RunRecord> Create(const RunOptions& options);
@@ -52,6 +56,7 @@ class RunRecord {
   Status Step(const text::StepRecord& step, const StepStats& stats, uint64_t rss_bytes,
               std::optional<uint64_t> kernel_bytes = std::nullopt);
   Status Token(const text::TokenRecord& token, std::string_view text);
+  Status StateSaved(const Json& facts) { return Write("state_saved", facts); }
   // What the trace has recorded so far.
   Status Trace(const penstock::Trace& trace);
   bool wants_graph() const { return graph_.has_value(); }
