@@ -87,11 +87,16 @@ void StopSignals::Watch() {
     const bool stopping = received_.load() != 0;
     const int ready = ::poll(fds.data(), fds.size(), TimeoutMs(stopping, deadline));
     if (ready < 0) continue;  // EINTR
-    if (ready == 0) GiveUp();
+    if (ready == 0) {
+      if (!respite_ && !respite_ended_.exchange(false)) GiveUp();
+      deadline = SteadyClock::now() + std::chrono::nanoseconds(actions_.grace.ns);
+      continue;
+    }
     if (fds[1].revents != 0) return;
     const int signal = TakeSignal();
     if (signal == 0) continue;
     if (stopping) GiveUp();
+    respite_ended_ = false;
     received_.store(signal);
     deadline = SteadyClock::now() + std::chrono::nanoseconds(actions_.grace.ns);
     if (actions_.on_stop) actions_.on_stop(signal);

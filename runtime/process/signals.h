@@ -18,6 +18,8 @@ namespace penstock {
 //  3. The second one, or the end of `grace` after the first, ends the process at once with 128 +
 //     the number of the first signal (130, 143), after `on_give_up` (which must not wait for anybody).
 //     What the program has written by then stays.
+//  4. While there is a Respite the grace does not run; it begins anew behind it. For what has an end of
+//     its own and takes longer: only the second signal cuts it off.
 // Make it before any other thread. One per process.
 class StopSignals {
  public:
@@ -34,6 +36,21 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
+  // One at a time.
+  class Respite {
+   public:
+    explicit Respite(StopSignals& signals) : signals_(signals) { signals_.respite_ = true; }
+    ~Respite() {
+      signals_.respite_ended_ = true;
+      signals_.respite_ = false;
+    }
+    Respite(const Respite&) = delete;
+    Respite& operator=(const Respite&) = delete;
+
+   private:
+    StopSignals& signals_;
+  };
+
   // The first signal that arrived, 0 when none has. Any thread.
   int received() const { return received_.load(); }
 
@@ -47,6 +64,8 @@ class StopSignals {
   int signal_fd_;
   int end_fd_;  // An eventfd: readable when the watching thread must end.
   std::atomic<int> received_{0};
+  std::atomic<bool> respite_{false};
+  std::atomic<bool> respite_ended_{false};  // Since the grace began.
   std::thread thread_;
 };
 

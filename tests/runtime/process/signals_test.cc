@@ -71,6 +71,42 @@ TEST(StopSignals, GraceEnds) {
             130);
 }
 
+// Work of six times the grace, and a little more behind it.
+TEST(StopSignals, ARespiteIsNotCutOffButBySecondSignals) {
+  const auto run = [](bool again) {
+    return InChild([again] {
+      auto signals =
+          StopSignals::Start({.on_stop = {}, .on_give_up = {}, .grace = Duration{100'000'000}});
+      {
+        const StopSignals::Respite respite(**signals);
+        Send(SIGINT);
+        if (!WaitFor([&] { return (*signals)->received() != 0; })) return 2;
+        if (again) Send(SIGINT);
+        std::this_thread::sleep_for(milliseconds(600));
+      }
+      std::this_thread::sleep_for(milliseconds(20));
+      return 77;
+    });
+  };
+  EXPECT_EQ(run(false), 77);
+  EXPECT_EQ(run(true), 130);
+}
+
+TEST(StopSignals, TheGraceBeginsAnewBehindARespite) {
+  EXPECT_EQ(InChild([] {
+              auto signals = StopSignals::Start(
+                  {.on_stop = {}, .on_give_up = {}, .grace = Duration{50'000'000}});
+              {
+                const StopSignals::Respite respite(**signals);
+                Send(SIGTERM);
+                std::this_thread::sleep_for(milliseconds(200));
+              }
+              std::this_thread::sleep_for(milliseconds(5000));
+              return 2;
+            }),
+            143);
+}
+
 TEST(StopSignals, EndedItLeavesTheSignalsAlone) {
   EXPECT_EQ(InChild([] {
               { auto signals = StopSignals::Start({}); }

@@ -236,6 +236,8 @@ bool Run::OnToken(const text::TokenRecord& token) {
 }
 
 Status Run::SaveState(const text::StateRef& state) {
+  if (!saved_->wanted()) return {};
+  const StopSignals::Respite respite(*signals_);  // Of released shapes it takes seconds.
   PENSTOCK_TRY(const Json facts, saved_->Save(*engine_, state));
   return facts.is_null() ? Status() : record_->StateSaved(facts);
 }
