@@ -7,7 +7,7 @@
 //   weights/   what is read: the catalogue of tensors, the order of use (Pass), the stream
 //              through the ring, and where weights meet their inputs
 //   experts/   the routed experts: their cache, and those that are read before they are demanded
-//   state/     versions of a sequence, immutable and sharing what did not change
+//   state/     versions of a sequence, immutable and sharing what did not change; saved as files
 //   layers/    the arithmetic of a step's positions, and its dataflow as bookkeeping alone (Flow)
 //   plan/      shares the memory budget out, before anything is allocated, and predicts a step
 //   step/      the graph of one step: start reading at step/pipeline.h

@@ -202,6 +202,19 @@ TEST(Generate, StopsWhenTheCallbackAsks) {
   EXPECT_EQ(model.steps.size(), 3u);
 }
 
+// Held, it would cost the memory of a version for the whole run.
+TEST(Generate, LetsGoOfTheStateThatItStartsFrom) {
+  TableModel model(kTableVocab);
+  StateRef state = Continue(model, {1, 2}, {.n = 3}).state;
+  const std::weak_ptr<const State> held = state;
+  Sampler greedy = *Sampler::Create({});
+  GenerateCallbacks callbacks;
+  callbacks.on_token = [&](const TokenRecord&) { return held.expired(); };
+  const Generation g =
+      Generate(model, Ids{3}, greedy, {}, {.n = 4}, callbacks, {.state = std::move(state)});
+  EXPECT_EQ(g.stop, StopReason::kLength) << "it is gone by the first token";
+}
+
 TEST(Generate, ACancelledStepEndsTheRunAndKeepsWhatWasThere) {
   TableModel model(kTableVocab);
   GenerateCallbacks callbacks;

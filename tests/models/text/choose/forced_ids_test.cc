@@ -77,6 +77,27 @@ TEST(ForcedIds, AreRefusedOutsideTheVocabulary) {
   EXPECT_TRUE(model.steps.empty());
 }
 
+TEST(ForcedIds, AreScoredTheSameWhereARunGoesOn) {
+  const Sequence prompt = {1, 2}, ids = {3, 7, 0, 10, 5, 5, 5};
+  std::vector<double> scores;
+  GenerateCallbacks callbacks;
+  callbacks.on_token = [&](const TokenRecord& token) {
+    scores.push_back(*token.log_probability);
+    return true;
+  };
+  HistoryModel whole(kForcedVocab, 100, 4, 3), parts(kForcedVocab, 100, 4, 3);
+  Force(whole, prompt, ids, {.n = 7}, {}, nullptr, callbacks);
+  StateRef state = Force(parts, prompt, ids, {.n = 5}).state;  // Behind the fourth of the ids.
+  parts.more_expected.clear();
+  ForcedIds chooser(ids, prompt.size());
+  const Generation rest =
+      Generate(parts, Sequence{5}, chooser, {}, {.n = 2}, callbacks, {.state = std::move(state)});
+  EXPECT_EQ(rest.ids, (Sequence{5, 5}));
+  ASSERT_EQ(scores.size(), 9u);
+  EXPECT_EQ(scores[7], scores[5]);
+  EXPECT_EQ(scores[8], scores[6]);
+}
+
 TEST(ForcedIds, VerifyDraftsOfTheGivenText) {
   // A list read twice: after the first reading, drafts are right and each step takes many.
   Sequence ids;
