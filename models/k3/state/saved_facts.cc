@@ -87,7 +87,7 @@ class FactsObject {
   const std::string& file_;
 };
 
-Status ReadShape(const FactsObject& facts, const std::string& file, StateShape& shape) {
+Status ReadStateShape(const FactsObject& facts, const std::string& file, StateShape& shape) {
   const Json* const value = facts.Find("shape");
   if (value == nullptr || !value->is_object()) return facts.Bad("shape", "an object");
   const FactsObject object(*value, "shape.", file);
@@ -157,7 +157,7 @@ Result<SavedFacts> ParseFacts(std::string_view text, const std::string& file) {
   SavedSequence& sequence = facts.sequence;
   PENSTOCK_TRY_VOID(object.Hex("config", kConfigDigits, facts.owner.config));
   PENSTOCK_TRY_VOID(object.Hex("checkpoint_id", kIdentityDigits, facts.owner.checkpoint_id));
-  PENSTOCK_TRY_VOID(ReadShape(object, file, facts.shape));
+  PENSTOCK_TRY_VOID(ReadStateShape(object, file, facts.shape));
   PENSTOCK_TRY_VOID(ReadIdsOf(object, sequence.ids));
   const uint64_t known = sequence.ids.size();
   PENSTOCK_TRY_VOID(object.Number("position", 1, known, facts.position));

@@ -48,7 +48,7 @@ Status AppendHeads(const SequenceState& version, const ops::Kernels& kernels,
   return {};
 }
 
-Status AppendRows(const SequenceState& version, io::SealedWriter& writer) {
+Status AppendLatents(const SequenceState& version, io::SealedWriter& writer) {
   const StateStore& store = *version.log->store;
   for (size_t layer = 0; layer < store.mla_layers(); ++layer) {
     size_t left = version.position();
@@ -85,7 +85,7 @@ Result<uint64_t> SaveState(const std::string& path, const StateOwner& owner,
   PENSTOCK_TRY(io::SealedWriter writer, io::SealedWriter::Create(path, kSavedStateKind, facts,
                                                                  PayloadBytes(store, position)));
   PENSTOCK_TRY_VOID(AppendHeads(version, kernels, taps, writer));
-  PENSTOCK_TRY_VOID(AppendRows(version, writer));
+  PENSTOCK_TRY_VOID(AppendLatents(version, writer));
   PENSTOCK_TRY_VOID(writer.Seal());
   std::error_code unknown;
   const uintmax_t bytes = std::filesystem::file_size(path, unknown);
