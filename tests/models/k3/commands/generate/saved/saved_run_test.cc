@@ -152,18 +152,18 @@ TEST_F(SavedRunCommand, ALoadedStateGoesOnWithAndWithoutAPrompt) {
       Ids({"--load-state", state, "-n", "8", "--ignore-eos", "--draft-max", "3"});
   EXPECT_EQ(first.substr(0, first.size() - 1) + "," + rest, all);
   // With a prompt behind: as if all ids so far had been the prompt.
-  const std::string more = ",17,18,19";
+  const std::string more = ",17,18,19,20,21,22";
   const std::string ids = std::to_string(SavedState::Open(state)->facts().sequence.ids[0]) + "," +
                           first.substr(0, first.size() - 1) + more;
   const Words sampling = {"-n", "9", "--ignore-eos", "--temp", "0.8", "--seed", "3"};
   const std::string second = folder.File("second");
   EXPECT_EQ(Ids(Join(sampling, {"--load-state", state, "--ids", more.substr(1), "--save-state",
-                                second, "--prefill-chunk", "1"})),
+                                second, "--prefill-chunk", "2"})),
             Ids(Join(sampling, {"--ids", ids})));
   const auto saved = SavedState::Open(second);
   ASSERT_TRUE(saved) << saved.error().message;
-  EXPECT_EQ(saved->facts().sequence.prompt, 16u);
-  EXPECT_EQ(saved->facts().position, 16u + 8);
+  EXPECT_EQ(saved->facts().sequence.prompt, 19u);
+  EXPECT_EQ(saved->facts().position, 19u + 8);
   // Such a run is resumed like any other: with the same command.
   Words longer = sampling;
   longer[1] = "15";
