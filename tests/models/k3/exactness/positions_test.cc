@@ -15,6 +15,7 @@
 
 #include "models/k3/engine.h"
 #include "models/k3/synth/synth.h"
+#include "tests/models/k3/exactness/random_shape.h"
 #include "tests/models/k3/tiny_model.h"
 
 namespace penstock::k3 {
@@ -112,36 +113,6 @@ TEST(NumericPositions, ChunksAndDraftsGiveTheBitsOfSerialDecoding) {
     ASSERT_NE(engine, nullptr);
     ASSERT_NO_FATAL_FAILURE(ExpectSerialBits(serial, *engine, random)) << "run " << run;
   }
-}
-
-SynthOptions DrawShape(std::mt19937& random) {
-  const auto between = [&](size_t least, size_t most) {
-    return least + random() % (most - least + 1);
-  };
-  SynthOptions options;
-  options.vocab = 300;
-  options.seed = random();
-  options.layers = between(2, 9);
-  options.hidden = 4 * between(4, 24);
-  options.kda_heads = between(1, 5);
-  options.kda_width = between(3, 36);
-  options.taps = between(1, 5);
-  options.mla_heads = between(1, 11);
-  options.q_rank = between(4, 40);
-  options.kv_rank = between(3, 40);
-  options.nope = between(3, 16);
-  options.rope = between(1, 8);
-  options.value = between(3, 16);
-  options.experts = between(4, 12);
-  options.top_k = between(1, 4);
-  options.shared = 1;
-  options.latent = 32 * between(1, 5);
-  options.expert_width = 32 * between(1, 3);
-  options.dense_width = between(8, 60);
-  options.residual_block = between(1, 5);
-  options.full_rank_gate = random() % 2 == 0;
-  options.decay_bound = random() % 2 == 0 ? options.decay_bound : 0;
-  return options;
 }
 
 TEST(NumericPositions, AtRandomShapes) {
