@@ -74,6 +74,7 @@ class Run {
     bool more = false;  // Another step is to follow, unless a token chosen ends the run.
   };
   bool Step(const StepKind& kind);
+  Result<StepResult> Consume();
   void Verify();
   bool Take();
   bool Emit(const Choice& choice, std::span<const float> logits);
@@ -172,7 +173,22 @@ void Run::AppendDraft() {
   }
 }
 
-// Has the model consume fed_.
+Result<StepResult> Run::Consume() {
+  const auto start = std::chrono::steady_clock::now();
+  Result<StepResult> result = model_.Step(generation_.state, fed_);
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  record_.elapsed_ns =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+  return result;
+}
+
+// Whether a step may fail so for what was drafted: numbers that a wrong guess has led to, or no room
+// for its versions. What a device says (with an errno) would be hidden by another try.
+bool MayBeOfItsDraft(const Error& error) {
+  return error.code != ErrorCode::kCancelled && error.sys == 0;
+}
+
+// Has the model consume fed_: without its draft where that fails.
 bool Run::Step(const StepKind& kind) {
   record_ = kind.record;
   record_.index = generation_.steps;
@@ -180,12 +196,14 @@ bool Run::Step(const StepKind& kind) {
   record_.positions = fed_.size();
   model_.ExpectMore(kind.more);
   model_.Want(kind.output);
-  const auto start = std::chrono::steady_clock::now();
-  Result<StepResult> result = model_.Step(generation_.state, fed_);
+  Result<StepResult> result = Consume();
+  if (!result && record_.drafted > 0 && MayBeOfItsDraft(result.error())) {
+    fed_.resize(fed_.size() - record_.drafted);
+    record_.positions = fed_.size();
+    record_.drafted = 0;
+    result = Consume();
+  }
   if (!result) return Fail(std::move(result).error());
-  const auto elapsed = std::chrono::steady_clock::now() - start;
-  record_.elapsed_ns =
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
   const size_t used = 1 + record_.drafted;
   const size_t rows = kind.output == StepOutput::kState ? 0 : used * model_.vocab_size();
   PENSTOCK_CHECK(result->after.size() >= used && result->after.size() <= fed_.size());

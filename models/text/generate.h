@@ -81,7 +81,8 @@ struct GenerateFrom {
   // Who guesses ahead. It is told of the prompt and of what is generated, and keeps what it learns.
   Drafting* drafting = nullptr;
   // The prompt follows the tokens that this has consumed: positions count from its first one. The
-  // drafter, if any, has been told of them by the caller. Let go of as the run goes on.
+  // drafter, if any, has been told of them by the caller. Moved in, it is dropped when the first step
+  // is done; who keeps it holds one of the versions that the model bounds.
   StateRef state = nullptr;
 };
 
@@ -107,7 +108,7 @@ struct Generation {
 // decides the last token of the step, and the versions of the state behind it are dropped. So ids,
 // rows, states, stop reasons and errors are those of a run without drafts, whatever is drafted; only
 // the steps differ. A drafted id outside the vocabulary and an end token end a draft: neither is
-// consumed.
+// consumed. A step that fails, not for a device and not cancelled, is repeated without its draft.
 //
 // Before each step the model is told what of it is used (TextModel::Want), and whether another is
 // expected (TextModel::ExpectMore): unless the limits say that this one is the last even if all of

@@ -211,6 +211,28 @@ TEST(Outcome, TheFirstToEndWins) {
   EXPECT_TRUE(outcome.Wait().has_value());
 }
 
+TEST(Outcome, WaitReturnsAfterEveryClaimHasGone) {
+  Outcome outcome;
+  for (int run = 0; run < 200; ++run) {
+    outcome.Begin();
+    int changed = 0;  // No atomic: what is done under a claim happens before.
+    std::vector<std::thread> bodies;
+    for (int body = 0; body < 2; ++body) {
+      bodies.emplace_back([&outcome, &changed, body] {
+        const Outcome::Claim claim(outcome);
+        if (!claim) return;
+        if (body == 0) outcome.Fail(Failed("early"));
+        if (body == 0) changed = 1;
+      });
+    }
+    EXPECT_FALSE(outcome.Wait().has_value());
+    EXPECT_EQ(changed, 1);
+    const Outcome::Claim late(outcome);
+    EXPECT_FALSE(static_cast<bool>(late));
+    for (std::thread& body : bodies) body.join();
+  }
+}
+
 TEST(Picture, ShowsEveryNodeAndEdgeOfTheLiveGraph) {
   Arena arena(1, {});
   Toy toy(arena, 2, 3);

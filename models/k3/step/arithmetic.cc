@@ -61,9 +61,11 @@ void Pipeline::Attend(const Block& block, BlockStage::Outputs& out) {
 }
 
 void Pipeline::RunHeads(const Heads& heads, graph::Stage<Heads, Done>::Outputs& out) {
-  if (Over()) return;
+  // The version before, which the caller may read when the step has failed, is advanced in place.
+  const graph::Outcome::Claim claim(graph_.outcome());
+  if (!claim) return;
   idle_.Enter(kOnGraph);
-  for (uint32_t head = heads.first; head < heads.first + heads.count; ++head) {
+  for (uint32_t head = heads.first; head < heads.first + heads.count && !Over(); ++head) {
     KdaHead(context_, head);
   }
   idle_.Leave();

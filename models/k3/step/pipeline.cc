@@ -282,7 +282,8 @@ void Pipeline::MeetLookahead(const Arrival& arrival, MeetStage::Outputs& out) {
 // --- what becomes possible ---
 
 void Pipeline::Advance(Done done, AdvanceStage::Outputs& out) {
-  if (Over() || done.index == kNone) return;
+  const graph::Outcome::Claim claim(graph_.outcome());  // The version before may be changed.
+  if (!claim || done.index == kNone) return;
   if (done.event == Event::kChosen) done.rows = static_cast<uint32_t>(context_.experts.size());
   next_.clear();
   flow_.Advance(done, next_);

@@ -74,6 +74,15 @@ class HistoryModel : public TextModel {
       if (output_ != StepOutput::kState) AppendRow(history, before->position() + row);
     }
     result.logits = logits_;
+    if (unsound_ || result.after.size() > most_versions) {
+      steps.pop_back();
+      more_expected.pop_back();
+      outputs.pop_back();
+      ++failed_steps;
+      if (!unsound_) return Failed("no room for another version");
+      unsound_ = false;
+      return Unsound("a row is not finite");
+    }
     return result;
   }
 
@@ -81,6 +90,9 @@ class HistoryModel : public TextModel {
   std::vector<bool> more_expected;  // What it had been told before each.
   std::vector<StepOutput> outputs;
   std::optional<size_t> poison_at;  // The position whose row gets a NaN.
+  bool checks_rows = false;         // A step fails for such a row,
+  size_t most_versions = 1000;      // or when it leaves more versions.
+  size_t failed_steps = 0;
 
  private:
   void AppendRow(uint64_t history, size_t position) {
@@ -89,12 +101,15 @@ class HistoryModel : public TextModel {
       const uint64_t bits = MixHistory(history + id * 0x9E3779B97F4A7C15);
       logits_.push_back(static_cast<float>(bits >> 40) * 0x1p-22f + (bits % 7 == 0 ? 3.0f : 0.0f));
     }
-    if (position == poison_at) logits_[begin + history % vocab_] = __builtin_nanf("");
+    if (position != poison_at) return;
+    logits_[begin + history % vocab_] = __builtin_nanf("");
+    unsound_ = checks_rows;
   }
 
   size_t vocab_, context_, most_;
   uint64_t seed_;
   bool cancelled_ = false;
+  bool unsound_ = false;
   bool more_ = true;
   StepOutput output_ = StepOutput::kAll;
   std::vector<float> logits_;

@@ -22,11 +22,15 @@ struct RunCase {
   std::optional<Sequence> forced = {};
   std::optional<size_t> stop_at = {};  // The token index at which on_token says stop.
   std::optional<size_t> poison_at = {};
+  bool checks_rows = false;
+  size_t most_versions = 1000;
 };
 
 Transcript Perform(const RunCase& run, size_t most, size_t chunk, Drafting* drafting) {
   HistoryModel model(run.vocab, run.model_context, most, run.seed);
   model.poison_at = run.poison_at;
+  model.checks_rows = run.checks_rows;
+  model.most_versions = run.most_versions;
   Transcript transcript;
   GenerateCallbacks callbacks;
   size_t emitted_of_steps = 0;
@@ -137,6 +141,8 @@ RunCase RandomCase(std::mt19937_64& random) {
   }
   if (below(5) == 0) run.stop_at = below(20);
   if (below(5) == 0) run.poison_at = below(60);
+  run.checks_rows = below(2) == 0;
+  if (below(5) == 0) run.most_versions = 1 + below(4);
   return run;
 }
 

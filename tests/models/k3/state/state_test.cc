@@ -125,6 +125,26 @@ TEST(State, MemoryRunsOutWithASentenceAndNothingIsLost) {
   EXPECT_TRUE(TakeStep(*store, held.back(), 2).has_value());
 }
 
+// Of the log that is being continued, too: there may be no room for a long step then, but for one of
+// a single position there always is.
+TEST(State, BesideAVersionThatWaitsAStepOfOnePositionAlwaysFits) {
+  for (const size_t positions : {1, 2, 3, 5, 9}) {
+    for (size_t waiting = 0; waiting < positions; ++waiting) {
+      auto store = *StateStore::Create(SmallShape(), 1000, positions);
+      auto after = *TakeStep(*store, TakeStep(*store, store->Empty(), 1)->back(), positions);
+      const auto waits = after[waiting];
+      auto version = after.back();
+      after.clear();
+      for (int step = 0; step < 8; ++step) {
+        auto next = TakeStep(*store, version, positions);
+        if (!next) next = TakeStep(*store, version, 1);
+        ASSERT_TRUE(next.has_value()) << positions << ", " << waiting << ", step " << step;
+        version = next->back();
+      }
+    }
+  }
+}
+
 TEST(State, AVersionOutlivesItsStore) {
   auto store = *StateStore::Create(SmallShape(), 10);
   auto version = TakeStep(*store, store->Empty(), 1)->back();
