@@ -47,8 +47,8 @@ Sizes SizesOf(const Shape& shape, size_t context, size_t positions, size_t folde
       RoundUp(layout.bytes(), kBlockAlignment), kda_layers * kBranches,
       ops::PaddedToLine(layout.entry_floats()) * sizeof(float),
       // A layer lets go of the last step's entries when it has this step's; one position more in
-      // each, for a version that waits while another is continued.
-      kda_layers == 0 ? 0 : kda_layers * positions + std::max(kda_layers, positions),
+      // each, for a version that waits while another is continued, and one to begin with then.
+      kda_layers == 0 ? 0 : kda_layers * positions + std::max(kda_layers, positions) + 1,
       RoundUp(ops::kPagePositions * (shape.kv_rank + shape.rope) * sizeof(float), kBlockAlignment),
       mla_layers * (PagesFor(context) + kSparePages + PagesFor(std::max(positions, folded)) - 1)};
 }

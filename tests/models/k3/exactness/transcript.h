@@ -35,7 +35,8 @@ struct Shown {
   std::vector<uint64_t> folds;  // Of the state before each token is consumed.
   std::vector<text::StepRecord> steps;
   text::Generation generation;
-  uint64_t last_fold = 0;  // Of Generation::state.
+  uint64_t last_fold = 0;              // Of Generation::state.
+  std::vector<uint64_t> prompt_folds;  // [prompt] of the state before each of its tokens.
 };
 
 inline Shown Show(Engine& engine, const Task& task, size_t chunk,
@@ -71,7 +72,18 @@ inline Shown ShowSerial(const std::string& model, const Task& task) {
   options.positions = 1;
   auto engine = Engine::Open(model, task.prompt.size() + task.n, options, {}, nullptr);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
-  return engine ? Show(**engine, task, 1) : Shown();
+  if (!engine) return {};
+  Shown shown = Show(**engine, task, 1);
+  (*engine)->ExpectMore(true);
+  text::StateRef state = (*engine)->EmptyState();
+  for (const text::TokenId& id : task.prompt) {
+    shown.prompt_folds.push_back((*engine)->Fold(state));
+    auto step = (*engine)->Step(state, {&id, 1});
+    EXPECT_TRUE(step.has_value()) << step.error().message;
+    if (step) state = step->after[0];
+  }
+  EXPECT_EQ((*engine)->Fold(state), shown.folds[0]);
+  return shown;
 }
 
 inline void ExpectSameShown(const Shown& got, const Shown& serial) {

@@ -145,6 +145,17 @@ TEST(State, BesideAVersionThatWaitsAStepOfOnePositionAlwaysFits) {
   }
 }
 
+TEST(State, ASequenceIsContinuedBesideAVersionOfAnother) {
+  auto store = *StateStore::Create(SmallShape(), 1000);
+  const auto waits = TakeStep(*store, TakeStep(*store, store->Empty(), 1)->back(), 1)->back();
+  auto version = store->Empty();
+  for (int step = 0; step < 5; ++step) {
+    auto after = TakeStep(*store, version, 1);
+    ASSERT_TRUE(after.has_value()) << "step " << step << ": " << after.error().message;
+    version = after->back();
+  }
+}
+
 TEST(State, AVersionOutlivesItsStore) {
   auto store = *StateStore::Create(SmallShape(), 10);
   auto version = TakeStep(*store, store->Empty(), 1)->back();
