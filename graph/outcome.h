@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <semaphore>
@@ -53,7 +52,7 @@ class Outcome {
 
   Status Wait() {
     ended_.acquire();
-    for (size_t left = claims_.load(); left != 0; left = claims_.load()) claims_.wait(left);
+    for (int left = claims_.load(); left != 0; left = claims_.load()) claims_.wait(left);
     const std::lock_guard lock(mutex_);
     if (error_) return *error_;
     return {};
@@ -69,7 +68,7 @@ class Outcome {
 
   std::mutex mutex_;
   std::atomic<bool> over_{true};
-  std::atomic<size_t> claims_{0};
+  std::atomic<int> claims_{0};
   std::optional<Error> error_;
   std::binary_semaphore ended_{0};
 };

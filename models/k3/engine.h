@@ -52,7 +52,8 @@ class Engine : public text::TextModel {
   size_t max_positions() const override { return positions_; }
   text::StateRef EmptyState() const override { return store_->Empty(); }
   // The versions of the step before should be dropped by then, but for the one that is continued: of
-  // others there is room for a few, and an error says so. Where less than kAll is wanted, only the
+  // others there is room for a few, and an error says so; beside a prompt that is read in several
+  // steps for none, since each of those copies all of its state. Where less than kAll is wanted, only the
   // version after the last token and its logits, [1, vocab], are made, and the state needs no memory
   // for the others.
   Result<text::StepResult> Step(const text::StateRef& before,

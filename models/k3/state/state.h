@@ -86,7 +86,8 @@ struct KdaVisit {
 
 // The memory of all versions, allocated once: bases for two sequences or branches, log entries of
 // two steps in the one layer that is being computed and of one in the others, and pages for
-// `context` positions.
+// `context` positions. So beside the version that is continued one more can wait, and a step of a
+// single position fits; a longer one may not.
 //
 // Invariants, for each KDA layer and each version that is held, (log, count) with base B:
 //  1. log.first <= position of each head of B <= log.first + count, and the entries between B's

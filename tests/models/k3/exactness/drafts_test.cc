@@ -177,5 +177,28 @@ INSTANTIATE_TEST_SUITE_P(Drafters, NumericDrafts,
                                          Guess::kLastWrong, Guess::kNgram, Guess::kEdge,
                                          Guess::kEnd));
 
+// A prompt behind a version that is given up, in many chunks: a chunk takes bases of its own.
+TEST(NumericDraftsFrom, APromptInChunksFollowsAVersionThatIsGivenUp) {
+  std::mt19937 random(3);
+  Task task;
+  task.n = 3;
+  task.prompt = DrawText(random, 30, kDraftVocab);
+  const Shown serial = ShowSerial(kTiny, task);
+  const auto engine = OpenDrafting(40, random);
+  const std::span<const text::TokenId> prompt(task.prompt);
+  text::StateRef state = engine->EmptyState();
+  for (const size_t at : {0, 4}) state = engine->Step(state, prompt.subspan(at, 4))->after.back();
+  auto sampler = text::Sampler::Create({});
+  text::GenerateOptions options;
+  options.n = task.n;
+  options.ignore_eos = true;
+  options.prefill_chunk = 5;
+  const auto run = text::Generate(*engine, prompt.subspan(8), *sampler, {}, options, {},
+                                  {.state = std::move(state)});
+  ASSERT_FALSE(run.error.has_value()) << run.error->message;
+  EXPECT_EQ(run.ids, serial.ids);
+  EXPECT_EQ(engine->Fold(run.state), serial.last_fold);
+}
+
 }  // namespace
 }  // namespace penstock::k3

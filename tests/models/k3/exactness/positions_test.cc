@@ -1,5 +1,6 @@
 // A step of several positions gives the bits of as many steps of one, whatever becomes of the
 // versions it leaves.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -261,6 +262,75 @@ TEST(Positions, EachExpertIsDemandedOnceForAllOfThem) {
   EXPECT_EQ(stats.expert_misses, experts.size());
   EXPECT_EQ(stats.expert_bytes, experts.size() * 3 * 64 * 96 * 17 / 32);
   EXPECT_EQ(stats.embed_bytes, 7u * 256);
+}
+
+// Looks at what the layers demand, in the order in which they do.
+class DemandOrder : public RouteSink, public StepObserver {
+ public:
+  void Chosen(const Context& context, size_t position) override {
+    context_ = &context;
+    if (position == 0 && context.moe_ordinal > 0) ExpectEarliestFirst();
+    if (position == 0) first_seen_.clear();
+    const uint32_t* const chosen = context.act.chosen[position];
+    for (size_t rank = 0; rank < context.shape.top_k; ++rank) {
+      const bool known =
+          std::find(first_seen_.begin(), first_seen_.end(), chosen[rank]) != first_seen_.end();
+      if (!known) first_seen_.push_back(chosen[rank]);
+    }
+  }
+  void Begins(const graph::NodeFacts& node, graph::Subject* subject) override {
+    if (node.name != "fetch expert") return;
+    if (subject->item == 0) fetched_ = 0;
+    EXPECT_EQ(subject->item, fetched_++);
+  }
+  // Of the layer that has chosen last.
+  void ExpectEarliestFirst() {
+    ++layers;
+    ASSERT_EQ(context_->experts.size(), first_seen_.size());
+    for (size_t i = 0; i < first_seen_.size(); ++i) {
+      EXPECT_EQ(context_->experts[i].expert, first_seen_[i]);
+    }
+    EXPECT_EQ(fetched_, first_seen_.size());
+  }
+  size_t layers = 0;
+
+ private:
+  const Context* context_ = nullptr;
+  std::vector<uint32_t> first_seen_;
+  uint32_t fetched_ = 0;
+};
+
+TEST(Positions, ExpertsAreDemandedOnceEarliestPositionFirstWhateverIsCached) {
+  DemandOrder order;
+  PipelineOptions options;
+  options.pin = "0";
+  options.predict = "off";
+  options.expert_cache.bytes = 40 * (12 << 10);
+  const auto engine = OpenMany(kTiny, 60, options);
+  engine->ObserveRoutes(&order);
+  engine->Observe(&order);
+  std::mt19937 random(9);
+  text::StateRef state = engine->EmptyState();
+  uint64_t hits = 0;
+  for (size_t step = 0; step < 6; ++step) {
+    const size_t count = 1 + random() % kMostAtOnce;
+    auto after = engine->Step(state, DrawIds(random, count, 40));
+    ASSERT_TRUE(after.has_value()) << after.error().message;
+    state = after->after.back();
+    order.ExpectEarliestFirst();
+    std::set<std::pair<uint32_t, uint32_t>> experts;
+    for (const Route& route : engine->last_routes()) {
+      for (const uint32_t expert : route.chosen) experts.emplace(route.layer, expert);
+    }
+    const StepStats& stats = engine->last_step();
+    EXPECT_EQ(stats.expert_hits + stats.expert_misses, experts.size());
+    EXPECT_EQ(stats.expert_bytes, stats.expert_misses * kTinyExpertBytes);
+    hits += stats.expert_hits;
+  }
+  EXPECT_GT(hits, 0u);
+  EXPECT_EQ(order.layers, 6 * engine->config().shape.moe_layers());
+  engine->ObserveRoutes(nullptr);
+  engine->Observe(nullptr);
 }
 
 TEST(Positions, MoreThanAStepTakesIsRefused) {
