@@ -204,7 +204,7 @@ class InterruptedRun {
     text::GenerateOptions options;
     options.n = truth_.size() - sequence_.size();
     options.ignore_eos = true;
-    options.prefill_chunk = random_() % 30;
+    if (random_() % 3 != 0) options.prefill_chunk = 1 + random_() % 30;
     auto sampler = text::Sampler::Create(task_.sampling);
     auto ran = text::Generate(engine_, known.subspan(consumed), *sampler, {}, options, callbacks,
                               {.drafting = &drafting, .state = std::move(state_)});

@@ -58,7 +58,7 @@ inline Shown Show(Engine& engine, const Task& task, size_t chunk,
   text::Chooser& chooser = task.forced.empty() ? static_cast<text::Chooser&>(sampled) : forced;
   text::GenerateOptions options;
   options.n = task.n;
-  options.prefill_chunk = chunk;
+  if (chunk > 0) options.prefill_chunk = chunk;
   options.ignore_eos = task.eos.empty();
   shown.generation = text::Generate(engine, task.prompt, chooser, task.eos, options, callbacks,
                                     {.drafting = drafting});
