@@ -167,9 +167,13 @@ void StateStore::Drop(StepLog& log, size_t count) {
   const size_t end = log.first + last;
   for (auto& list : log.pages) {
     const size_t index = end / ops::kPagePositions;
-    // The rows of a page that nobody else has can be written again.
+    // The rows of a page that nobody else has can be written again. They are zeros until then: a
+    // wrong guess may have left what is not finite, which masked rows must be.
     if (index < list.size() && end % ops::kPagePositions != 0 && list[index].use_count() == 1) {
-      list[index]->filled = end % ops::kPagePositions;
+      LatentPage& page = *list[index];
+      const size_t row = end % ops::kPagePositions;
+      std::fill_n(page.rows() + row * page_width_, (page.filled - row) * page_width_, 0.0f);
+      page.filled = row;
     }
     list.resize(std::min(list.size(), PagesFor(end)));
   }

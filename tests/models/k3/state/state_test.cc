@@ -1,6 +1,7 @@
 #include "models/k3/state/state.h"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -94,6 +95,17 @@ TEST(State, AfterRollingBackThePageIsExtendedInPlace) {
   auto next = TakeStep(*store, version, 1)->back();
   EXPECT_EQ(next->log->pages[0][0].get(), page);
   EXPECT_EQ(page->filled, 4u);
+}
+
+// Rows behind a version are masked, not skipped: what a wrong guess left there must be gone.
+TEST(State, RowsOfADroppedVersionAreZeroAgain) {
+  auto store = *StateStore::Create(SmallShape(), 100, 3);
+  auto after = *TakeStep(*store, store->Empty(), 3);
+  float* const row = store->Row(*after[0]->log, 0, 1);
+  std::fill_n(row, 2 * store->page_width(), std::numeric_limits<float>::quiet_NaN());
+  after.resize(1);
+  EXPECT_EQ(std::count(row, row + 2 * store->page_width(), 0.0f),
+            static_cast<ptrdiff_t>(2 * store->page_width()));
 }
 
 TEST(State, TwoVersionsNeverAppendToTheSamePage) {
