@@ -129,8 +129,11 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
   malloc_trim(0);  // The checkpoint's tables are gone: what they took is not the run's.
   MemoryNeeds needs;
   needs.context = context_positions_ = context;
-  needs.positions = positions_ = options.positions;
-  needs.read_positions = read_positions_ = std::max(options.positions, options.read_positions);
+  needs.positions = options.positions;
+  needs.fewer_positions = options.fewer_positions;
+  needs.read_positions = options.read_positions;
+  needs.prompt_positions = std::min<uint64_t>(options.prompt_positions, context);
+  needs.embed_row_bytes = EmbedRowBytes(*catalogue_, files.Alignment());
   PENSTOCK_TRY_VOID(FillBudget(options, needs));
   if (io_options.ioengine == "memory") needs.image_bytes = TotalBytes(files);
   const auto plan = [&] {
@@ -144,6 +147,8 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
     planned = plan();
   }
   PENSTOCK_TRY(plan_, std::move(planned));
+  positions_ = plan_.positions;
+  read_positions_ = plan_.read_positions;
   return {};
 }
 
@@ -186,7 +191,8 @@ Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_
   PENSTOCK_TRY(resident_, Resident::Load(*catalogue_, *reader_, *kernels_));
   PENSTOCK_TRY(store_,
                StateStore::Create(config_.shape, context_positions_, positions_, read_positions_));
-  PENSTOCK_TRY(Activations activations, Activations::Create(config_.shape, read_positions_));
+  PENSTOCK_TRY(Activations activations,
+               Activations::Create(config_.shape, read_positions_, positions_));
   step_context_ = std::make_unique<Context>(config_.shape, *kernels_, *resident_, *store_,
                                             std::move(activations));
   if (pack_) {
@@ -303,8 +309,8 @@ Result<text::StepResult> Engine::Step(const text::StateRef& before,
                                            tokens, last_only));
   text::StepResult result;
   result.after.assign(std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
-  const size_t row = last_only ? tokens.size() - 1 : 0;
-  result.logits = {step_context_->act.logits[row], (tokens.size() - row) * config_.shape.vocab};
+  const size_t rows = last_only ? 1 : tokens.size();
+  result.logits = {step_context_->act.logits[0], rows * config_.shape.vocab};
   return result;
 }
 

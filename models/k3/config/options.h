@@ -28,8 +28,10 @@ struct PipelineOptions {
   std::string cpus_compute;  // "0,2-3"; empty: the CPUs this process inherited.
   uint64_t threads = 0;      // Threads that compute; 0: one for each CPU of the set.
   // What the text side asks for (--draft-max, --prefill-chunk): no flags of their own.
-  uint64_t positions = 8;       // The most of a step: a token and the draft behind it,
-  uint64_t read_positions = 0;  // and of one that reads a prompt, if more.
+  uint64_t positions = 8;         // The most of a step: a token and the draft behind it.
+  bool fewer_positions = false;   // Fewer where there is no memory for them; else it is refused.
+  uint64_t read_positions = 0;    // The most of one that reads a prompt, if more; 0: chosen from
+  uint64_t prompt_positions = 0;  // memory and shapes, and no more than are to be read.
   std::string isa = "auto";
 
   template <class Self, class V>

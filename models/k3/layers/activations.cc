@@ -38,7 +38,7 @@ size_t MostResidualBlocks(const Shape& shape) {
   return (shape.layers + shape.residual_block - 1) / shape.residual_block;
 }
 
-size_t Activations::Lay(const Shape& shape, size_t most, float* base) {
+size_t Activations::Lay(const Shape& shape, size_t most, size_t rows_of_logits, float* base) {
   Layout layout(base, most);
   positions = most;
   const size_t attended_floats = std::max(shape.kda_total(), shape.mla_value_total());
@@ -68,7 +68,7 @@ size_t Activations::Lay(const Shape& shape, size_t most, float* base) {
   for (float** vector : {&ahead_router, &ahead_scratch}) *vector = layout.Take(shape.experts);
   ahead_weight = layout.Take(shape.top_k);
   ahead_chosen = reinterpret_cast<uint32_t*>(layout.Take(shape.top_k));
-  logits = {layout.Take(most * shape.vocab), shape.vocab};
+  logits = {layout.Take(rows_of_logits * shape.vocab), shape.vocab};
   return layout.taken();
 }
 
@@ -85,17 +85,17 @@ void Activations::LayExperts(const Shape& shape, Layout& layout) {
   expert_out = layout.TakeRows(shape.latent, slots);
 }
 
-size_t Activations::Bytes(const Shape& shape, size_t positions) {
-  return Activations().Lay(shape, positions, nullptr) * sizeof(float);
+size_t Activations::Bytes(const Shape& shape, size_t positions, size_t rows) {
+  return Activations().Lay(shape, positions, rows, nullptr) * sizeof(float);
 }
 
-Result<Activations> Activations::Create(const Shape& shape, size_t positions) {
+Result<Activations> Activations::Create(const Shape& shape, size_t positions, size_t rows) {
   Activations activations;
-  PENSTOCK_TRY(activations.memory_, HugeRegion::Map(Bytes(shape, positions)));
+  PENSTOCK_TRY(activations.memory_, HugeRegion::Map(Bytes(shape, positions, rows)));
   activations.memory_.Touch();
   activations.sources.resize(MostResidualBlocks(shape) + 1);
   activations.ahead_sources.resize(activations.sources.size());
-  activations.Lay(shape, positions, reinterpret_cast<float*>(activations.memory_.data()));
+  activations.Lay(shape, positions, rows, reinterpret_cast<float*>(activations.memory_.data()));
   return activations;
 }
 

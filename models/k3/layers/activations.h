@@ -25,9 +25,9 @@ using Rows = Strided<float>;
 // step (layers/flow.h); there is one writer at a time for each vector or slice.
 class Activations {
  public:
-  // `positions`: the most of a step.
-  static Result<Activations> Create(const Shape& shape, size_t positions = 1);
-  static size_t Bytes(const Shape& shape, size_t positions = 1);
+  // `positions`: the most of a step; `rows`: the most of them that get logits.
+  static Result<Activations> Create(const Shape& shape, size_t positions, size_t rows);
+  static size_t Bytes(const Shape& shape, size_t positions, size_t rows);
 
   size_t positions = 0;  // That there is room for.
 
@@ -89,7 +89,8 @@ class Activations {
   float* ahead_weight = nullptr;     // [top_k]
   uint32_t* ahead_chosen = nullptr;  // [top_k]
 
-  Rows logits;  // [V], the rows without a gap
+  // [V] of as many positions as get them, from Context::first_logits on; the rows without a gap.
+  Rows logits;
 
   std::vector<const float*> sources;  // [most blocks + 1] what a residual mix is over
   std::vector<const float*> ahead_sources;
@@ -97,7 +98,7 @@ class Activations {
  private:
   class Layout;
   // Lays the vectors out from `base` (may be null, to measure) and returns the floats taken.
-  size_t Lay(const Shape& shape, size_t most, float* base);
+  size_t Lay(const Shape& shape, size_t most, size_t rows, float* base);
   void LayExperts(const Shape& shape, Layout& layout);
   HugeRegion memory_;
 };

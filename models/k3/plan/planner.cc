@@ -57,6 +57,7 @@ class Planner {
       : needs_(needs),
         options_(options),
         weights_(weights),
+        shape_(shape),
         frugal_(FindPreset(options.preset).frugal) {
     plan_.pinned_packed = pin_packed;
     plan_.budget_bytes = needs.budget_bytes;
@@ -66,25 +67,26 @@ class Planner {
     if (needs.image_bytes != 0) AddFixed("image of the files", needs.image_bytes);
     if (needs.decoder_bytes != 0) AddFixed("decoders", needs.decoder_bytes);
     AddFixed("resident vectors", weights.resident_bytes);
-    AddFixed("activations",
-             Activations::Bytes(shape, std::max(needs.positions, needs.read_positions)));
-    AddFixed(fmt::format("state of {} positions", needs.context),
-             StateStore::Bytes(shape, needs.context, needs.positions, needs.read_positions));
     for (size_t layer = 0; layer + 1 < weights.layer_first.size(); ++layer) MeasureLayer(layer);
   }
 
   Result<MemoryPlan> Plan() {
     PENSTOCK_TRY(const Pin pin, ParsePin(options_.pin));
-    pins_ = pin.automatic ? MostThatPay() : Asked(pin);
+    const Pins pins =
+        pin.automatic ? Spread(0) : Asked(pin);  // None are pinned for want of others.
+    const uint64_t others = plan_.fixed_bytes;
+    ChoosePositions(LeastBeside(pins), WantedBeside(pins));
+    AddPositions();
+    pins_ = pin.automatic ? MostThatPay() : pins;
     TakePins();
     PENSTOCK_TRY_VOID(CheckOverrides());
-    plan_.decoded_ring_bytes = LeastDecodedRing(pins_);
-    plan_.least_bytes = plan_.fixed_bytes + plan_.pinned_bytes + LeastRing(pins_) +
-                        plan_.decoded_ring_bytes + LeastSlots() * plan_.slot_bytes;
-    plan_.overlap_bytes = plan_.fixed_bytes + plan_.pinned_bytes + WantedRing(pins_) +
-                          WantedDecodedRing(pins_) + WantedSlots() * plan_.slot_bytes;
+    plan_.least_bytes = others + LeastStepBytes() + LeastBeside(pins_);
+    plan_.overlap_bytes =
+        others + StepBytes(needs_.positions, LeastRead(needs_.positions)) + WantedBeside(pins_);
     if (plan_.least_bytes > plan_.budget_bytes) return TooSmall();
-    ShareRest(plan_.budget_bytes - plan_.least_bytes);
+    plan_.decoded_ring_bytes = LeastDecodedRing(pins_);
+    ShareRest(plan_.budget_bytes - plan_.fixed_bytes - plan_.pinned_bytes - LeastRing(pins_) -
+              plan_.decoded_ring_bytes - LeastSlots() * plan_.slot_bytes);
     NameParts();
     return std::move(plan_);
   }
@@ -93,6 +95,64 @@ class Planner {
   void AddFixed(std::string name, uint64_t bytes) {
     plan_.parts.emplace_back(std::move(name), bytes);
     plan_.fixed_bytes += bytes;
+  }
+
+  // What a step of so many positions works in, and what it leaves.
+  uint64_t ActivationBytes(size_t positions, size_t read) const {
+    return Activations::Bytes(shape_, read, positions) + read * needs_.embed_row_bytes;
+  }
+  uint64_t StateBytes(size_t positions, size_t read) const {
+    return StateStore::Bytes(shape_, needs_.context, positions, read);
+  }
+  uint64_t StepBytes(size_t positions, size_t read) const {
+    return ActivationBytes(positions, read) + StateBytes(positions, read);
+  }
+  // The smallest chunk that a choice may come to.
+  size_t LeastRead(size_t positions) const { return std::max(positions, needs_.read_positions); }
+  uint64_t LeastStepBytes() const {
+    const size_t positions = needs_.fewer_positions ? 1 : needs_.positions;
+    return StepBytes(positions, LeastRead(positions));
+  }
+
+  // `least`, `wanted`: what there must be beside the step's own memory, and what there should be.
+  void ChoosePositions(uint64_t least, uint64_t wanted) {
+    const auto fits = [&](size_t positions, size_t read, uint64_t beside) {
+      return plan_.fixed_bytes + StepBytes(positions, read) + beside <= needs_.budget_bytes;
+    };
+    size_t positions = needs_.positions;
+    if (needs_.fewer_positions) {
+      while (positions > 1 && !fits(positions, LeastRead(positions), least)) --positions;
+    }
+    size_t read = LeastRead(positions);
+    if (needs_.read_positions == 0 && !frugal_) {
+      const uint64_t most_bytes = StepBytes(positions, read) + needs_.budget_bytes / kReadShare;
+      size_t more = std::min<uint64_t>(needs_.prompt_positions, kMostReadPositions);
+      while (more > read &&
+             (!fits(positions, more, wanted) || StepBytes(positions, more) > most_bytes)) {
+        --more;
+      }
+      read = std::max(read, more);
+    }
+    plan_.positions = positions;
+    plan_.read_positions = read;
+  }
+
+  void AddPositions() {
+    const size_t read = plan_.read_positions;
+    AddFixed(fmt::format("activations of {} positions", read),
+             ActivationBytes(plan_.positions, read));
+    AddFixed(fmt::format("state of {} positions", needs_.context),
+             StateBytes(plan_.positions, read));
+  }
+
+  // Ring, experts and pins.
+  uint64_t LeastBeside(const Pins& pins) const {
+    return pins.held.pinned + Staging(pins) + LeastRing(pins) + LeastDecodedRing(pins) +
+           LeastSlots() * plan_.slot_bytes;
+  }
+  uint64_t WantedBeside(const Pins& pins) const {
+    return pins.held.pinned + Staging(pins) + WantedRing(pins) + WantedDecodedRing(pins) +
+           WantedSlots() * plan_.slot_bytes;
   }
 
   void MeasureLayer(size_t layer) {
@@ -133,9 +193,7 @@ class Planner {
     size_t count = frugal_ ? 0 : layers_.size();
     for (; count > 0; --count) {
       const Pins pins = Spread(count);
-      const uint64_t all = plan_.fixed_bytes + pins.held.pinned + Staging(pins) + WantedRing(pins) +
-                           WantedDecodedRing(pins) + WantedSlots() * plan_.slot_bytes;
-      if (all <= plan_.budget_bytes) return pins;
+      if (plan_.fixed_bytes + WantedBeside(pins) <= plan_.budget_bytes) return pins;
     }
     return Spread(0);
   }
@@ -263,8 +321,8 @@ class Planner {
                     plan_.budget_bytes, RoundUp(plan_.least_bytes + kMiB, kMiB));
     for (const auto& [name, bytes] : plan_.parts) text += fmt::format(" {} {},", name, bytes);
     if (plan_.pinned_bytes != 0) text += fmt::format(" pinned layers {},", plan_.pinned_bytes);
-    if (plan_.decoded_ring_bytes != 0) {
-      text += fmt::format(" ring of decoded rows {},", plan_.decoded_ring_bytes);
+    if (const uint64_t decoded = LeastDecodedRing(pins_); decoded != 0) {
+      text += fmt::format(" ring of decoded rows {},", decoded);
     }
     text +=
         fmt::format(" ring {}, expert cache {}", LeastRing(pins_), LeastSlots() * plan_.slot_bytes);
@@ -274,6 +332,7 @@ class Planner {
   const MemoryNeeds& needs_;
   const PipelineOptions& options_;
   const WeightBytes& weights_;
+  const Shape& shape_;
   const bool frugal_;
   std::vector<LayerBytes> layers_;  // The head is the last.
   Pins pins_;

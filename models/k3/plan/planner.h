@@ -14,14 +14,17 @@ namespace penstock::k3 {
 
 // What the memory of a run is needed for, before anything of it is allocated.
 struct MemoryNeeds {
-  uint64_t process_bytes = 0;  // Resident now: program, libraries, catalogue.
-  uint64_t image_bytes = 0;    // The files, where the memory engine holds them.
-  size_t context = 0;          // Positions of the state,
-  size_t positions = 1;        // the most of a step,
-  size_t read_positions = 1;   // and of one that reads a prompt.
-  uint64_t budget_bytes = 0;   // --memory, or what the machine gives.
-  std::string budget_from;     // "--memory" or the file that set the limit.
-  uint64_t decoder_bytes = 0;  // Of all threads that decode stripes; 0 without a pack.
+  uint64_t process_bytes = 0;    // Resident now: program, libraries, catalogue.
+  uint64_t image_bytes = 0;      // The files, where the memory engine holds them.
+  size_t context = 0;            // Positions of the state,
+  size_t positions = 1;          // the most of a step,
+  bool fewer_positions = false;  // or fewer, rather than none;
+  size_t read_positions = 0;     // the most of one that reads a prompt, if more; 0: the planner's,
+  size_t prompt_positions = 0;   // at most as many as are to be read.
+  uint64_t embed_row_bytes = 0;  // What the read of a position's row takes in memory.
+  uint64_t budget_bytes = 0;     // --memory, or what the machine gives.
+  std::string budget_from;       // "--memory" or the file that set the limit.
+  uint64_t decoder_bytes = 0;    // Of all threads that decode stripes; 0 without a pack.
   // Threads that decode stripes on arrival, into a ring of their own; 0: the products decode.
   size_t decode_nodes = 0;
 };
@@ -29,7 +32,9 @@ struct MemoryNeeds {
 // How the budget is shared out. Every part is allocated at start and stays.
 struct MemoryPlan {
   uint64_t budget_bytes = 0;
-  uint64_t fixed_bytes = 0;  // Everything but ring, cache and pins.
+  uint64_t positions = 1;       // The most of a step,
+  uint64_t read_positions = 1;  // and of one that reads a prompt.
+  uint64_t fixed_bytes = 0;     // Everything but ring, cache and pins.
   uint64_t ring_bytes = 0;
   uint64_t slot_bytes = 0;  // One expert with each of its reads rounded out.
   uint64_t slots = 0;       // Of the expert cache.
@@ -60,6 +65,11 @@ struct MemoryPlan {
 // experts when nothing more is known and never above one. So whole layers are pinned, as many as
 // fit, and what is left holds experts.
 //
+// A chunk of a prompt is read for the bytes of one token, but for its experts; so a chosen
+// read_positions is the largest, up to the prompt and to kMostReadPositions, whose memory beyond that of
+// other steps is at most 1 / kReadShare of the budget and leaves ring and experts of a layer what
+// they want.
+//
 // Pinned layers are spread evenly over the pass: while they are computed the device reads what
 // streams between them, into a ring that is up to one layer larger for it. --ring, --expert-cache
 // and --pin override. Layers of a pack are pinned decoded when all that --pin asks for fits so,
@@ -71,6 +81,9 @@ Result<MemoryPlan> PlanMemory(const MemoryNeeds& needs, const PipelineOptions& o
 // Eight times the 8 MiB that keep a device busy: a ring of so many held 0.997 of the rate of a
 // 7 GB/s source, one of three windows 0.975.
 inline constexpr uint64_t kWantedRingBytes = 64 * kMiB;
+
+inline constexpr uint64_t kMostReadPositions = 256;
+inline constexpr uint64_t kReadShare = 32;
 
 // Whether `count` layers of `layers`, spread evenly, contain this one.
 bool SpreadContains(size_t layer, size_t count, size_t layers);

@@ -18,6 +18,7 @@ struct PlanOptions {
   ByteSize disk{7 * kGiB};
   uint64_t cores = 0;
   uint64_t context = 4096;
+  uint64_t prompt = 512;
   uint64_t position = 0;
   double pack_ratio = 0;
   double hit_rate = -1;
@@ -36,6 +37,8 @@ struct PlanOptions {
     v("disk", c.disk, "bytes a second", kMiB, 1024 * kGiB, "Rate of the device.");
     v("cores", c.cores, "cores", 0, 4096, "Threads that compute. 0: as generate would here.");
     v("context,c", c.context, "positions", 1, uint64_t{1} << 24, "Positions of the state.");
+    v("prompt", c.prompt, "positions", 0, uint64_t{1} << 24,
+      "Of the prompt, which is read in chunks of at most so many.");
     v("position", c.position, "positions", 0, uint64_t{1} << 24,
       "Of the token that is predicted: what its attention looks back on.");
     v("pack-ratio", c.pack_ratio, "", 0.0, 1.0,

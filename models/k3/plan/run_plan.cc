@@ -202,6 +202,8 @@ Json RunPlanJson(const PlanRequest& request, const RunPlan& plan) {
             {"overlap_bytes", plan.overlap_bytes},
             {"ring_bytes", plan.memory.ring_bytes},
             {"cached_experts", plan.memory.slots},
+            {"positions", plan.memory.positions},
+            {"read_positions", plan.memory.read_positions},
             {"pinned_layers", plan.memory.pinned_layers},
             {"pinned_bytes", plan.memory.pinned_bytes},
             {"pinned_packed", plan.memory.pinned_packed && plan.memory.pinned_layers != 0},

@@ -40,10 +40,11 @@ void Pipeline::Multiply(const Block& block, BlockStage::Outputs& out) {
   const size_t cols = product.matrix.cols;
   const size_t first = product.role == Role::kHead ? context_.first_logits : 0;
   const Rows x = InputOf(context_, product.role);
-  const Rows y = OutputOf(context_, product.role);
+  const Rows y =
+      OutputOf(context_, product.role);  // Logits begin with the first row that is wanted.
   const Status done = ForRows(block, [&](const uint16_t* rows, size_t first_row, size_t count) {
     context_.kernels.matvec_bf16(rows, count, cols, x[first], x.stride, context_.positions - first,
-                                 y[first] + first_row, y.stride);
+                                 y[0] + first_row, y.stride);
   });
   idle_.Leave();
   if (!Failed(done)) out.Put<0>(Done{Event::kMultiplied, extent.product, block.rows});

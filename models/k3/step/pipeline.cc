@@ -394,8 +394,8 @@ void Pipeline::Commit() {
   if (Over()) return;
   idle_.Enter(kOnGraph);
   const size_t rows = context_.positions - context_.first_logits;
-  const bool finite = context_.kernels.all_finite(context_.act.logits[context_.first_logits],
-                                                  rows * context_.shape.vocab);
+  const bool finite =
+      context_.kernels.all_finite(context_.act.logits[0], rows * context_.shape.vocab);
   idle_.Leave();
   if (!finite) {
     const std::string where = "the head, step " + std::to_string(context_.step);

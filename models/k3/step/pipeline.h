@@ -76,7 +76,7 @@ class Pipeline {
 
   // Advances `before` by `tokens`: the version after each of them; act.logits then holds, row by
   // row, what predicts the token after it. `last_only`: the version after the last token alone, and
-  // its row of act.logits.
+  // its row as the only one.
   Result<std::vector<std::shared_ptr<const SequenceState>>> Step(
       std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens,
       bool last_only = false);

@@ -108,6 +108,8 @@ Status Run::ChoosePositions() {
                                        settings_.generate.context, config_.shape));
   settings_.pipeline.positions =
       std::clamp<uint64_t>(context_, 1, text::PositionsFor(settings_.draft));
+  settings_.pipeline.fewer_positions = !settings_.draft.draft_max;
+  settings_.pipeline.prompt_positions = prompt_.size();
   settings_.pipeline.read_positions =
       std::min<uint64_t>(settings_.generate.prefill_chunk.value_or(0), prompt_.size());
   drafting_ = text::CreateDrafting(settings_.draft, settings_.pipeline.positions);

@@ -46,9 +46,9 @@ TEST(Planner, PositionsOfAStepAreCharged) {
   ASSERT_TRUE(one.has_value() && eight.has_value());
   const Shape& shape = fixture.tiny.shape();
   EXPECT_EQ(eight->fixed_bytes - one->fixed_bytes,
-            Activations::Bytes(shape, 8) - Activations::Bytes(shape, 1) +
+            Activations::Bytes(shape, 8, 8) - Activations::Bytes(shape, 1, 1) +
                 StateStore::Bytes(shape, 100, 8) - StateStore::Bytes(shape, 100, 1));
-  EXPECT_GE(Activations::Bytes(shape, 8) - Activations::Bytes(shape, 1),
+  EXPECT_GE(Activations::Bytes(shape, 8, 8) - Activations::Bytes(shape, 1, 1),
             7 * (shape.vocab + 5 * shape.hidden) * sizeof(float));
 }
 
