@@ -30,6 +30,8 @@ Lookahead::Wanted Lookahead::Enter() {
   if (!enabled() || layer >= context_.shape.layers || !context_.shape.IsMoe(layer)) {
     return Wanted::kNothing;
   }
+  // A chunk of a prompt chooses so many experts that the device never waits for their names.
+  if (context_.first_logits > 0 && !always_) return Wanted::kNothing;
   bool router = always_;
   if (!router) {
     const std::lock_guard lock(mutex_);

@@ -7,7 +7,7 @@
 namespace penstock::k3 {
 
 Result<Measured> MeasureAttempts(std::span<const Attempt> attempts, size_t rounds,
-                                 const BenchHooks& hooks) {
+                                 const BenchHooks& hooks, std::string_view stage) {
   std::optional<Error> error;
   std::vector<Arm> arms;
   for (const Attempt& attempt : attempts) {
@@ -22,8 +22,7 @@ Result<Measured> MeasureAttempts(std::span<const Attempt> attempts, size_t round
   MeasureOptions measure;
   measure.rounds = rounds;
   measure.go_on = [&](size_t done, size_t total) {
-    const bool go_on =
-        !hooks.progress || hooks.progress({"token: measuring", "samples", done, total});
+    const bool go_on = !hooks.progress || hooks.progress({stage, "samples", done, total});
     return go_on && !error;
   };
   Result<Measured> measured = Measure(arms, measure);

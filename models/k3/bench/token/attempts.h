@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/k3/bench/hooks.h"
@@ -17,9 +18,10 @@ struct Attempt {
   std::function<Result<double>()> run;
 };
 
-// Measure of such arms; the first failure ends it and is the result.
+// Measure of such arms; the first failure ends it and is the result. `stage`: for the progress.
 Result<Measured> MeasureAttempts(std::span<const Attempt> attempts, size_t rounds,
-                                 const BenchHooks& hooks);
+                                 const BenchHooks& hooks,
+                                 std::string_view stage = "token: measuring");
 
 // A row with what the samples alone say.
 TokenRow RowOf(const std::string& arm, std::span<const double> samples);

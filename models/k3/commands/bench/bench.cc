@@ -8,6 +8,7 @@
 #include "models/k3/commands/bench/codec.h"
 #include "models/k3/commands/bench/io.h"
 #include "models/k3/commands/bench/kernels.h"
+#include "models/k3/commands/bench/positions.h"
 #include "models/k3/commands/bench/token.h"
 #include "runtime/options/nearest.h"
 
@@ -20,8 +21,9 @@ struct Benchmark {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Benchmark, 4> kBenchmarks = {{
+constexpr std::array<Benchmark, 5> kBenchmarks = {{
     {"token", "whole steps beside the device alone and the arithmetic alone", RunBenchToken},
+    {"positions", "drafts and chunks of a prompt beside steps of one position", RunBenchPositions},
     {"io", "reading of files beside fio, and the wait of a demanded read", RunBenchIo},
     {"kernels", "products with weights and states on one core, beside memory", RunBenchKernels},
     {"codec", "decoding of weights on one core, beside memcpy and zstd", RunBenchCodec},

@@ -1,5 +1,6 @@
 // Prediction may change time only: what is read ahead, rightly or wrongly, decides nothing.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -112,6 +113,37 @@ void ExpectBooks(const Engine& engine) {
   EXPECT_EQ(experts.traffic().payload, experts.misses() * kTinyExpertBytes + ahead.wasted_bytes);
   EXPECT_EQ(ahead.useful_bytes, ahead.useful * kTinyExpertBytes);
   EXPECT_EQ(ahead.issued, ahead.useful + ahead.wasted + ahead.dropped);
+}
+
+// Names experts in every layer that it is asked about.
+class Eager final : public Predictor {
+ public:
+  void Predict(uint64_t, uint32_t, std::vector<uint32_t>& experts) override {
+    ++asked;
+    for (uint32_t expert = 0; expert < 32; ++expert) experts.push_back(expert);
+  }
+  std::atomic<int> asked{0};
+};
+
+TEST(Prediction, AChunkOfAPromptReadsWhatItChoosesAndNothingAhead) {
+  Eager eager;
+  PipelineOptions options;
+  options.expert_cache.bytes = 8 * kSlot;
+  options.read_positions = kPredictedSteps;
+  const auto engine = Open(options, {}, &eager);
+  ASSERT_NE(engine, nullptr);
+  std::vector<text::TokenId> ids;
+  for (uint32_t position = 0; position + 1 < kPredictedSteps; ++position) {
+    ids.push_back(TokenAt(position));
+  }
+  engine->Want(text::StepOutput::kLast);
+  const auto chunk = engine->Step(engine->EmptyState(), ids);
+  ASSERT_TRUE(chunk.has_value()) << chunk.error().message;
+  EXPECT_EQ(eager.asked, 0);
+  EXPECT_EQ(engine->experts().ahead().issued, 0u);
+  engine->Want(text::StepOutput::kAll);
+  ASSERT_TRUE(engine->Step(chunk->after.back(), std::span(ids).first(1)).has_value());
+  EXPECT_GT(eager.asked, 0);
 }
 
 TEST(NumericPrediction, LogitsAreThoseWithoutItWhateverIsPredicted) {
