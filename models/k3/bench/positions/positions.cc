@@ -64,10 +64,9 @@ class PositionsBench {
 
  private:
   Status Open(PipelineOptions pipeline, const io::IoOptions& io_options) {
-    PENSTOCK_TRY(const std::optional<size_t> longest, text::ParseDraftMax(draft_.draft_max));
-    if (longest) pipeline.positions = std::min<uint64_t>(*longest, options_.tokens) + 1;
-    pipeline.fewer_positions = !longest;
-    pipeline.read_positions = options_.prefill_chunk;
+    pipeline.positions = std::min<uint64_t>(text::PositionsFor(draft_), options_.tokens);
+    pipeline.fewer_positions = !draft_.draft_max;
+    pipeline.read_positions = options_.prefill_chunk.value_or(0);
     pipeline.prompt_positions = options_.prompt;
     const size_t context = std::max({options_.prompt + 1, 2 * options_.tokens, options_.steps + 2});
     PENSTOCK_TRY(const io::Pace pace, io::ParsePace(io_options.pace));
@@ -98,6 +97,7 @@ class PositionsBench {
     text::GenerateOptions generate;
     generate.n = ids.size();
     generate.ignore_eos = true;
+    generate.prefill_chunk = options_.prefill_chunk;
     const text::Generation generation =
         text::Generate(*engine_, prompt, chooser, {}, generate,
                        {.on_step =
@@ -132,8 +132,7 @@ class PositionsBench {
   }
 
   Result<double> Generate(size_t text, bool drafts) {
-    PENSTOCK_TRY(std::optional<text::Drafting> drafting,
-                 text::CreateDrafting(draft_, engine_->max_positions()));
+    std::optional<text::Drafting> drafting = text::CreateDrafting(draft_, engine_->max_positions());
     const ForcedText& forced = texts_[text];
     arm_->positions = forced.ids.size() - 1;  // The prompt's last step chooses the first one.
     return Force(forced.prompt, forced.ids, text, drafts && drafting ? &*drafting : nullptr,
@@ -167,7 +166,7 @@ class PositionsBench {
     arm_->positions = prompt_.size();
     double sum = 0;
     chunks_ = {};
-    chunks_.positions = engine_->max_read_positions();
+    chunks_.positions = options_.prefill_chunk.value_or(engine_->max_read_positions());
     chunks_.one_expert = engine_->experts().expert_bytes();
     PENSTOCK_TRY(const double all,
                  Force(prompt_, {0}, texts_.size() + 1, nullptr, [&](const text::StepRecord& step) {

@@ -10,7 +10,6 @@
 #include "models/k3/config/options.h"
 #include "models/text/draft/drafting.h"
 #include "runtime/options/options.h"
-#include "runtime/options/zero_is_auto.h"
 #include "runtime/result.h"
 
 namespace penstock::k3 {
@@ -21,7 +20,7 @@ struct PositionsBenchOptions {
   std::string texts = "repeating,random";
   uint64_t tokens = 24;
   uint64_t prompt = 256;
-  uint64_t prefill_chunk = 0;
+  std::optional<size_t> prefill_chunk = std::nullopt;  // None: from memory and shapes.
   uint64_t steps = 2;
 
   template <class Self, class V>
@@ -33,7 +32,7 @@ struct PositionsBenchOptions {
       "misleading, of few ids, so that drafts are mostly wrong.");
     v("tokens", c.tokens, "tokens", 3, 100000, "Generated in a run, behind a prompt of as many.");
     v("prompt", c.prompt, "positions", 1, 1000000, "Of the prompt that is read in chunks.");
-    v("prefill-chunk", c.prefill_chunk, "positions", kZeroIsAuto, 1000000,
+    v("prefill-chunk", c.prefill_chunk, "positions", size_t{1}, size_t{1000000},
       "Positions of the prompt that one step reads at most; auto: from memory and shapes.");
     v("steps", c.steps, "steps", 1, 1000,
       "Timed steps of one position in a round, after one that is not.");
