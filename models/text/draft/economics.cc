@@ -17,7 +17,8 @@ constexpr double kFading = 0.95;    // Per trial: about 20 count.
 constexpr double kFirstGuess = 0.5;
 constexpr double kWorthwhile = 1.02;
 constexpr double kProbeShare = 1.0 / 64;
-constexpr uint64_t kPlainEvery = 128;
+constexpr double kPlainEvery = 128;  // Times the gain that it costs,
+constexpr double kLeastBetween = 8;  // and at least so many.
 
 }  // namespace
 
@@ -29,7 +30,7 @@ DraftEconomics::DraftEconomics(size_t longest, bool always)
 size_t DraftEconomics::Length() const {
   if (always_ || longest_ == 0) return longest_;
   if (times_[0].samples < kWarmUpSteps) return 0;
-  if (figures_.on) return since_plain_ >= kPlainEvery ? 0 : figures_.length;
+  if (figures_.on) return since_plain_ >= plain_every_ ? 0 : figures_.length;
   return probe_budget_ns_ >= probe_cost_ns_ ? figures_.length : 0;
 }
 
@@ -53,7 +54,10 @@ void DraftEconomics::RecordTime(size_t drafted, double ns) {
   if (times.samples >= kWarmUpSteps) ns = std::min(ns, kOutlier * times.mean_ns);
   ++times.samples;
   const double weight = std::max(1 / static_cast<double>(times.samples), kLeastWeight);
-  times.mean_ns += weight * (ns - times.mean_ns);
+  const double mean_ns = times.mean_ns + weight * (ns - times.mean_ns);
+  // What all drafts are compared with must not be a slow start.
+  const bool warm_up = drafted == 0 && times.samples > 1 && times.samples <= kWarmUpSteps;
+  times.mean_ns = warm_up ? std::min(times.mean_ns, ns) : mean_ns;
 }
 
 void DraftEconomics::RecordTrials(size_t drafted, size_t accepted) {
@@ -118,6 +122,8 @@ void DraftEconomics::Decide() {
   }
   probe_cost_ns_ = (figures_.time_ratio - 1) * plain_ns;
   figures_.position_ns = probe_cost_ns_ / static_cast<double>(figures_.length);
+  plain_every_ = static_cast<uint64_t>(
+      std::clamp(kPlainEvery * (figures_.gain - 1), kLeastBetween, kPlainEvery));
   figures_.on = always_ || figures_.gain >= kWorthwhile;
 }
 

@@ -19,8 +19,8 @@ namespace penstock::text {
 //
 // Lengths not yet tried are reached by doubling. Where no length is at least 2 % better than none,
 // drafting is off, and a probe is made when 1/64 of the time spent since the last one would pay for
-// it. While it is on, a step without a draft is taken every 128 steps, so that what it is compared
-// with stays measured.
+// it. While it is on, a step without a draft is taken every 128 steps, more often where it costs less
+// because drafts gain little, so that what they are compared with stays measured.
 //
 // Pure arithmetic on what Record is told: no clock. Threads: one at a time.
 class DraftEconomics {
@@ -69,7 +69,8 @@ class DraftEconomics {
   size_t longest_;
   bool always_;
   size_t tried_ = 0;            // The longest draft so far.
-  uint64_t since_plain_ = 0;    // Steps since the last one without a draft.
+  uint64_t since_plain_ = 0;    // Steps since the last one without a draft,
+  uint64_t plain_every_ = 128;  // and how many there may be.
   double probe_budget_ns_ = 0;  // May be spent on a probe.
   double probe_cost_ns_ = 0;    // Of a draft of the best length.
   std::vector<Times> times_;    // [longest + 1]

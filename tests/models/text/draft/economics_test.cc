@@ -116,6 +116,34 @@ TEST(DraftEconomics, TurnsItselfOffAndProbesForLittle) {
   EXPECT_LT(outcome.length_sum, 3000u / 32 + 20);
 }
 
+// Texts where there is always something to draft, and it is seldom right.
+TEST(DraftEconomics, LosesLittleWhileItLearns) {
+  uint64_t seed = 0;
+  for (const double right : {0.0, 0.1, 0.2}) {
+    for (const double more : {0.2, 0.3, 0.6}) {
+      for (int round = 0; round < 20; ++round) {
+        const Setting setting{.more_ns = more * 1e9, .right = right};
+        SCOPED_TRACE(::testing::Message()
+                     << "right " << right << " more " << more << " seed " << ++seed);
+        DraftEconomics economics(7);
+        EXPECT_GE(Simulate(economics, setting, 40, seed).speed() * setting.first_ns, 0.965);
+      }
+    }
+  }
+}
+
+TEST(DraftEconomics, ASlowStartIsFoundOut) {
+  const Setting setting{.more_ns = 0.25e9, .right = 0.1};
+  DraftEconomics one_slow(7);
+  one_slow.Record(0, 0, 1'500'000'000);
+  EXPECT_GE(Simulate(one_slow, setting, 60, 1).speed() * setting.first_ns, 0.97);
+  DraftEconomics all_slow(7);
+  for (int i = 0; i < 2; ++i) all_slow.Record(0, 0, 1'500'000'000);
+  Simulate(all_slow, setting, 60, 2);
+  EXPECT_NEAR(all_slow.figures().step_ns, 1e9, 0.25e9);
+  EXPECT_GE(Simulate(all_slow, setting, 300, 3).speed() * setting.first_ns, 0.96);
+}
+
 TEST(DraftEconomics, ComesBackWhenDraftsBecomeRight) {
   DraftEconomics economics(4);
   Simulate(economics, {.more_ns = 0.3e9, .right = 0}, 500, 1);
