@@ -49,8 +49,7 @@ class Run {
         drafting_(from.drafting),
         context_(options.context > 0 ? options.context : model.max_context()),
         most_ids_(MostIds(options, chooser)) {
-    generation_.state = std::move(from.state);
-    if (generation_.state) generation_.positions = generation_.state->position();
+    if (from.state) Adopt(std::move(from.state));
   }
 
   Generation Continue(std::span<const TokenId> prompt) {
@@ -77,6 +76,10 @@ class Run {
   Result<StepResult> Consume();
   void Verify();
   bool Take();
+  void Adopt(StateRef state) {
+    generation_.positions = state->position();
+    generation_.state = std::move(state);
+  }
   bool Emit(const Choice& choice, std::span<const float> logits);
   void Report();
 
@@ -142,9 +145,8 @@ bool Run::ReadPrompt(std::span<const TokenId> prompt) {
   if (!generation_.state) generation_.state = model_.EmptyState();
   for (; prompt.size() > chunk; prompt = prompt.subspan(chunk)) {
     fed_.assign(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(chunk));
-    if (!Step({{.prompt = true}, StepOutput::kState, true})) return false;
-    generation_.state = std::move(after_.back());
-    generation_.positions += chunk;
+    if (!Step({{.prompt = true}, StepOutput::kLast, true})) return false;
+    Adopt(std::move(after_.back()));
     Report();
   }
   fed_.assign(prompt.begin(), prompt.end());
@@ -177,7 +179,7 @@ Result<StepResult> Run::Consume() {
   const auto start = std::chrono::steady_clock::now();
   Result<StepResult> result = model_.Step(generation_.state, fed_);
   const auto elapsed = std::chrono::steady_clock::now() - start;
-  record_.elapsed_ns =
+  record_.elapsed_ns +=
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
   return result;
 }
@@ -200,12 +202,12 @@ bool Run::Step(const StepKind& kind) {
   if (!result && record_.drafted > 0 && MayBeOfItsDraft(result.error())) {
     fed_.resize(fed_.size() - record_.drafted);
     record_.positions = fed_.size();
-    record_.drafted = 0;
+    record_.withdrawn = std::exchange(record_.drafted, 0);
     result = Consume();
   }
   if (!result) return Fail(std::move(result).error());
   const size_t used = 1 + record_.drafted;
-  const size_t rows = kind.output == StepOutput::kState ? 0 : used * model_.vocab_size();
+  const size_t rows = used * model_.vocab_size();
   PENSTOCK_CHECK(result->after.size() >= used && result->after.size() <= fed_.size());
   PENSTOCK_CHECK(result->logits.size() >= rows);
   ++generation_.steps;
@@ -241,20 +243,14 @@ bool Run::Take() {
   Verify();
   Report();
   const size_t vocab = model_.vocab_size();
-  generation_.positions += fed_.size() - record_.drafted;
-  generation_.state = after_[0];
   const size_t emitted = generation_.ids.size();
   bool more = true;
   for (size_t row = 0; row < choices_.size() && more; ++row) {
-    if (row > 0) {
-      generation_.state = after_[row];
-      ++generation_.positions;
-    }
+    Adopt(after_[row]);
     more = Emit(choices_[row], rows_.subspan(row * vocab, vocab));
   }
   if (more && failure_) {
-    generation_.state = after_[record_.accepted];
-    generation_.positions = generation_.state->position();
+    Adopt(after_[record_.accepted]);
     more = Fail(std::move(*failure_));
   }
   after_.clear();  // What was not accepted is dropped.
@@ -289,7 +285,8 @@ void Run::Report() {
   generation_.drafted += record_.drafted;
   generation_.accepted += record_.accepted;
   if (drafting_ != nullptr && !record_.prompt) {
-    drafting_->economics.Record(record_.drafted, record_.accepted, record_.elapsed_ns);
+    drafting_->economics.Record(record_.drafted + record_.withdrawn, record_.accepted,
+                                record_.elapsed_ns);
   }
   if (callbacks_.on_step) callbacks_.on_step(record_);
 }

@@ -56,7 +56,9 @@ struct StepRecord {
   bool prompt = false;   // All of them came from the prompt.
   size_t drafted = 0;    // The last ones of them, guessed,
   size_t accepted = 0;   // and of these the first ones, which were right.
-  uint64_t elapsed_ns = 0;
+  // Ids with which the model could not take the step; it was repeated without them.
+  size_t withdrawn = 0;
+  uint64_t elapsed_ns = 0;  // Of both tries.
 };
 
 struct TokenRecord {

@@ -467,7 +467,7 @@ Result<std::vector<std::shared_ptr<const SequenceState>>> Pipeline::Step(
   const Status status = graph_.outcome().Wait();
   EndPredictions();
   if (!status) {
-    cancel_.store(false);
+    if (status.error().code == ErrorCode::kCancelled) cancel_.store(false);
     recover_ = true;
     Arrival over;
     over.kind = Arrival::Kind::kStepOver;

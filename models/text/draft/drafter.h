@@ -21,14 +21,4 @@ class Drafter {
   virtual std::span<const TokenId> Draft(size_t n) = 0;
 };
 
-// Never guesses.
-class NoDrafter : public Drafter {
- public:
-  void Append(std::span<const TokenId> ids) override { (void)ids; }
-  std::span<const TokenId> Draft(size_t n) override {
-    (void)n;
-    return {};
-  }
-};
-
 }  // namespace penstock::text

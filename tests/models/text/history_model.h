@@ -58,6 +58,10 @@ class HistoryModel : public TextModel {
     }
     versions_.clear();
     if (cancelled_) return penstock::Cancelled("cancelled");
+    if (device_error_at == steps.size()) {
+      ++failed_steps;
+      return Failed("the device does not answer", EIO);
+    }
     steps.push_back(tokens.size());
     more_expected.push_back(more_);
     outputs.push_back(output_);
@@ -71,7 +75,7 @@ class HistoryModel : public TextModel {
       if (!last && output_ != StepOutput::kAll) continue;
       result.after.push_back(std::make_shared<HistoryState>(history, before->position() + row + 1));
       versions_.push_back(result.after.back());
-      if (output_ != StepOutput::kState) AppendRow(history, before->position() + row);
+      AppendRow(history, before->position() + row);
     }
     result.logits = logits_;
     if (unsound_ || result.after.size() > most_versions) {
@@ -89,9 +93,10 @@ class HistoryModel : public TextModel {
   std::vector<size_t> steps;        // Tokens of each.
   std::vector<bool> more_expected;  // What it had been told before each.
   std::vector<StepOutput> outputs;
-  std::optional<size_t> poison_at;  // The position whose row gets a NaN.
-  bool checks_rows = false;         // A step fails for such a row,
-  size_t most_versions = 1000;      // or when it leaves more versions.
+  std::optional<size_t> poison_at;        // The position whose row gets a NaN.
+  bool checks_rows = false;               // A step fails for such a row,
+  size_t most_versions = 1000;            // or when it leaves more versions.
+  std::optional<size_t> device_error_at;  // The step at which the device fails.
   size_t failed_steps = 0;
 
  private:

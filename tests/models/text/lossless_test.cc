@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 #include <random>
 
 #include "models/text/choose/forced_ids.h"
@@ -42,7 +43,8 @@ Transcript Perform(const RunCase& run, size_t most, size_t chunk, Drafting* draf
     EXPECT_TRUE(!step.prompt || step.drafted == 0);
     // Reported before its tokens, after those of the step before.
     EXPECT_EQ(transcript.tokens.size(), emitted_of_steps);
-    if (model.outputs.back() != StepOutput::kState) emitted_of_steps += 1 + step.accepted;
+    const bool reads_on = step.begin + step.positions < run.prompt.size();
+    if (!reads_on) emitted_of_steps += 1 + step.accepted;
     transcript.steps.push_back(step);
   };
   callbacks.on_token = [&](const TokenRecord& token) {
@@ -149,7 +151,7 @@ RunCase RandomCase(std::mt19937_64& random) {
 class GenerateLossless : public ::testing::TestWithParam<Aim> {};
 
 TEST_P(GenerateLossless, RunsAsOneTokenAtATimeWhateverIsDrafted) {
-  size_t accepted = 0, rejected = 0;
+  size_t accepted = 0, rejected = 0, withdrawn = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
@@ -174,6 +176,12 @@ TEST_P(GenerateLossless, RunsAsOneTokenAtATimeWhateverIsDrafted) {
       ExpectSame(drafted, serial);
       accepted += drafted.generation.accepted;
       rejected += drafted.generation.drafted - drafted.generation.accepted;
+      size_t tried = drafted.generation.drafted;
+      for (const StepRecord& step : drafted.steps) {
+        tried += step.withdrawn;
+        withdrawn += step.withdrawn;
+      }
+      EXPECT_EQ(drafting.economics.figures().drafted, tried);
       if ((GetParam() == Aim::kRight || GetParam() == Aim::kTooMuch) && !serial.generation.error) {
         EXPECT_EQ(drafted.generation.drafted, drafted.generation.accepted);
       }
@@ -190,6 +198,7 @@ TEST_P(GenerateLossless, RunsAsOneTokenAtATimeWhateverIsDrafted) {
   }
   const bool never_right = GetParam() == Aim::kWrong;
   EXPECT_EQ(accepted > 500, !never_right) << accepted;
+  EXPECT_GT(withdrawn, 100u);
   const bool never_wrong =
       GetParam() == Aim::kRight || GetParam() == Aim::kTooMuch || GetParam() == Aim::kNoSuchId;
   EXPECT_EQ(rejected > 200, !never_wrong) << rejected;
@@ -217,15 +226,26 @@ TEST(GenerateDrafts, TakesAsFewStepsAsTheDraftsAllow) {
             drafted.generation.positions);
 }
 
+TEST(GenerateDrafts, DoesNotTryAgainWhatADeviceRefuses) {
+  HistoryModel model(8, 100, 4, 1);
+  model.device_error_at = 2;
+  auto sampler = Sampler::Create({});
+  Drafting drafting = Scripted([](const Sequence&, size_t n) { return Sequence(n, 1); }, 2);
+  const Generation g =
+      Generate(model, Sequence{2}, *sampler, {}, {.n = 9}, {}, {.drafting = &drafting});
+  ASSERT_TRUE(g.error);
+  EXPECT_EQ(g.error->sys, EIO);
+  EXPECT_EQ(model.steps.size(), 2u);
+  EXPECT_EQ(model.failed_steps, 1u);
+}
+
 TEST(GenerateDrafts, AsksForWhatItUses) {
   HistoryModel model(8, 100, 4, 1);
   auto sampler = Sampler::Create({});
   Drafting drafting = Scripted([](const Sequence&, size_t n) { return Sequence(n, 1); }, 2);
   Generate(model, Sequence(10, 2), *sampler, {}, {.n = 3}, {}, {.drafting = &drafting});
   ASSERT_GE(model.outputs.size(), 4u);
-  EXPECT_EQ(model.outputs[0], StepOutput::kState);
-  EXPECT_EQ(model.outputs[1], StepOutput::kState);
-  EXPECT_EQ(model.outputs[2], StepOutput::kLast);
+  for (size_t step = 0; step < 3; ++step) EXPECT_EQ(model.outputs[step], StepOutput::kLast);
   EXPECT_EQ(model.outputs[3], StepOutput::kAll);
   EXPECT_EQ(std::vector<size_t>(model.steps.begin(), model.steps.begin() + 4),
             (std::vector<size_t>{4, 4, 2, 2}));

@@ -84,6 +84,35 @@ TEST(NumericInterrupts, NoHeadIsAtWorkWhenACancelledStepHasReturned) {
   std::filesystem::remove_all(model);
 }
 
+// A step that fails by itself while it is cancelled: then the next one is, which may be its repetition.
+TEST(NumericInterrupts, ACancelIsNotLostToAnotherFailure) {
+  auto engine = Engine::Open(kTiny, 20, {}, BufferedPread(), nullptr);
+  ASSERT_TRUE(engine.has_value()) << engine.error().message;
+  const text::TokenId id = 1;
+  const auto step = [&] { return (*engine)->Step((*engine)->EmptyState(), {&id, 1}); };
+  std::vector<text::StateRef> branches;  // As many as there is memory for.
+  while (branches.empty() || branches.back()) {
+    auto after = step();
+    branches.push_back(after ? after->after.back() : nullptr);
+  }
+  for (int run = 0; run < 200; ++run) {
+    std::atomic<bool> stepping{false};
+    std::thread canceller([&] {
+      while (!stepping) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(run * 5));
+      (*engine)->Cancel();
+    });
+    stepping = true;
+    const auto failed = step();
+    canceller.join();
+    ASSERT_FALSE(failed.has_value());
+    if (failed.error().code == ErrorCode::kCancelled) continue;
+    const auto next = step();
+    ASSERT_FALSE(next.has_value());
+    ASSERT_EQ(next.error().code, ErrorCode::kCancelled) << run;
+  }
+}
+
 // --- runs that are interrupted again and again ---
 
 Task DrawGeneration(std::mt19937& random, size_t vocab) {

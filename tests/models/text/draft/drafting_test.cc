@@ -85,12 +85,5 @@ TEST(Drafting, PaysOnAListReadTwiceAndCostsLittleWhereNothingRepeats) {
   }
 }
 
-TEST(Drafting, NoDrafterNeverGuesses) {
-  NoDrafter none;
-  const std::vector<TokenId> ids = {1, 1, 1, 1};
-  none.Append(ids);
-  EXPECT_TRUE(none.Draft(5).empty());
-}
-
 }  // namespace
 }  // namespace penstock::text
