@@ -99,6 +99,9 @@ Status Run::CreateChooser() {
   }
   settings_.generate.n = text::MostIds(settings_.generate, *chooser_);
   PENSTOCK_TRY_VOID(saved_->CheckCount(*settings_.generate.n));
+  if (*settings_.generate.n == 0 && saved_->wanted()) {
+    return Refused("--save-state: expected -n 1 at least, got -n 0, which takes no step");
+  }
   return chooser_->Check(begin, config_.shape.vocab);
 }
 
@@ -157,7 +160,7 @@ Status Run::Execute() {
   text::Generation generation;
   generation.stop = *ended;
   generation.state = saved_->TakeState();
-  generation.score = saved_->score();
+  generation.score = score_;
   return Finish(std::move(generation));
 }
 
@@ -175,7 +178,7 @@ text::Generation Run::Continue(text::GenerateOptions options) {
                           }},
                      {.drafting = drafting_ ? &*drafting_ : nullptr, .state = saved_->TakeState()});
   console_.EndProgress();
-  generation.score = saved_->score();  // Of those before it too.
+  generation.score = score_;  // Of those before it too.
   return generation;
 }
 
@@ -257,6 +260,7 @@ void Run::SaveAtEnd(const text::StateRef& state, std::optional<Error>& error) {
 }
 
 Status Run::TakeToken(const text::TokenRecord& token) {
+  if (token.log_probability) score_.Add(*token.log_probability);
   if (verification_) {
     if (Status verified = verification_->Check(token.index, token.id); !verified) {
       // Recorded, so that both runs can be compared, but not printed.
@@ -337,8 +341,10 @@ Json Run::EndFacts(const text::Generation& generation, const std::optional<Error
 void Run::Report(const text::Generation& generation) {
   console_.Say(totals_.Summary());
   if (const auto perplexity = generation.score.perplexity()) {
-    console_.Say(fmt::format("perplexity {:.6g} over {} ids, log-probability {:.6f}", *perplexity,
-                             generation.score.ids(), generation.score.log_probability()));
+    console_.Say(
+        fmt::format("perplexity {:.6g} over {} of {} ids, log-probability {:.6f}; stop: {}",
+                    *perplexity, generation.score.ids(), chooser_->most(),
+                    generation.score.log_probability(), text::StopReasonName(generation.stop)));
   }
   console_.Say(FidelityLabel(config_.shape, drafting_.has_value()));
   if (verification_ && failure_) {

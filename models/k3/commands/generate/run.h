@@ -71,6 +71,7 @@ class Run {
   std::optional<RunRecord> record_;
   std::atomic<bool> started_{false};  // record_ may be used by another thread.
   RunTotals totals_;
+  text::Score score_;          // Of what was emitted, with --force-ids.
   uint64_t kernel_bytes_ = 0;  // At the end of the last step, since boot,
   uint64_t kernel_total_ = 0;  // and of all steps.
   Status failure_;             // Of what the callbacks do: writing, verifying.

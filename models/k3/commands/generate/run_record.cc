@@ -36,6 +36,13 @@ std::string FidelityLabel(const Shape& shape, bool drafts) {
 
 namespace {
 
+std::filesystem::path Resolved(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path whole =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  return whole.empty() ? std::filesystem::path(path) : whole;
+}
+
 // A file that a run may write: nobody's yet, unless it may be replaced; never among the weights.
 Status CheckFree(const std::string& path, bool replace, std::span<const std::string> weights) {
   std::error_code ignored;
@@ -59,19 +66,27 @@ Status CheckFree(const std::string& path, bool replace, std::span<const std::str
 
 Status RunRecord::CheckPaths(const RunOptions& options, std::span<const std::string> weights,
                              const StateOptions& state) {
-  std::vector<std::string> paths;
+  std::vector<std::filesystem::path> taken;  // What is written, by whatever name it was given.
+  const auto is_taken = [&](const std::filesystem::path& file) {
+    return std::find(taken.begin(), taken.end(), file) != taken.end();
+  };
   for (const std::string& path : {options.events, options.logits, options.graph, options.routes,
                                   options.trace, state.save_state}) {
     if (path.empty()) continue;
-    if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
-      return Refused(fmt::format("{} was given for two different outputs", path));
+    for (const char* suffix : {"", ".partial"}) {
+      const std::filesystem::path file = Resolved(path + suffix);
+      if (is_taken(file)) {
+        return Refused(fmt::format("{} would be written by two different outputs", file.string()));
+      }
+      taken.push_back(file);
     }
     const bool resumed = path == state.save_state && state.resume;
     PENSTOCK_TRY_VOID(CheckFree(path, options.force || resumed, weights));
-    paths.push_back(path);
   }
-  const bool written = std::find(paths.begin(), paths.end(), state.load_state) != paths.end();
-  if (written && state.load_state != state.save_state) {
+  if (state.load_state.empty()) return {};
+  const std::filesystem::path loaded = Resolved(state.load_state);
+  const bool goes_on = !state.save_state.empty() && loaded == Resolved(state.save_state);
+  if (is_taken(loaded) && !goes_on) {
     return Refused(
         fmt::format("{} was given for --load-state and for an output", state.load_state));
   }

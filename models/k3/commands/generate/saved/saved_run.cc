@@ -201,12 +201,6 @@ Result<Json> SavedRun::Save(const Engine& engine, const text::StateRef& state) {
               {"t_ns", elapsed.count()}};
 }
 
-text::Score SavedRun::score() const {
-  text::Score score;
-  for (const double value : sequence_.log_probabilities) score.Add(value);
-  return score;
-}
-
 std::string SavedRun::Summary() const {
   return fmt::format("{} times, {} in {:.3f} s", saves_, DescribeSize(bytes_),
                      static_cast<double>(ns_) * 1e-9);

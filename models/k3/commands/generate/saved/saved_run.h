@@ -13,7 +13,6 @@
 #include "models/k3/config/shape.h"
 #include "models/k3/engine.h"
 #include "models/k3/state/saved_state.h"
-#include "models/text/choose/log_probability.h"
 #include "models/text/generate.h"
 #include "runtime/notice.h"
 #include "runtime/options/options.h"
@@ -70,7 +69,6 @@ class SavedRun {
   // written any more.
   Result<Json> Save(const Engine& engine, const text::StateRef& state);
 
-  text::Score score() const;  // Of all ids that carry a log-probability.
   uint64_t saves() const { return saves_; }
   std::string Summary() const;  // "12 times, 5.2 GiB in 3.210 s"
 

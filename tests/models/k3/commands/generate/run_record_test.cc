@@ -76,6 +76,34 @@ TEST(RunRecord, NothingIsWrittenAmongTheWeights) {
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
 }
 
+// By whatever name: what one output writes, complete or not, no other one may.
+TEST(RunRecord, OneFileIsOneOutput) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const RunOptions& options, const std::string& save,
+                           const std::string& load) {
+    StateOptions state;
+    state.save_state = save;
+    state.load_state = load;
+    const Status checked = RunRecord::CheckPaths(options, {}, state);
+    return !checked && checked.error().code == ErrorCode::kRefused;
+  };
+  const std::string a = folder.File("a"), alias = folder.File(".") + "/a";
+  RunOptions events;
+  events.events = a;
+  EXPECT_FALSE(refused(events, "", ""));
+  EXPECT_FALSE(refused(events, folder.File("b"), ""));
+  EXPECT_TRUE(refused(events, alias, ""));
+  EXPECT_TRUE(refused(events, "", alias));
+  EXPECT_FALSE(refused({}, a, alias));
+  for (const std::string& other : {a, alias, a + ".partial"}) {
+    RunOptions both = events;
+    both.logits = other;
+    EXPECT_TRUE(refused(both, "", "")) << other;
+    std::swap(both.logits, both.events);
+    EXPECT_TRUE(refused(both, "", "")) << other;
+  }
+}
+
 TEST(RunRecord, IsNotReplacedUnasked) {
   const TemporaryFolder folder;
   const std::string path = folder.File("e.jsonl");

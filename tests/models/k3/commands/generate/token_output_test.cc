@@ -124,6 +124,20 @@ TEST_F(ForcedRun, EndsEarlierWhereItIsTold) {
   EXPECT_EQ(ran.out, JoinIds(RepeatedList(), 7) + "\n");
 }
 
+// A resumed run scores what it emits: with an end token that ends it now, less than was saved.
+TEST_F(ForcedRun, AResumedRunScoresWhatItEmits) {
+  std::vector<uint32_t> ids = RepeatedList();
+  ids.resize(6);
+  ids[2] = 1794;  // An end token of this checkpoint.
+  const std::string state = folder.File("s");
+  ASSERT_EQ(Force(ids, {"--ignore-eos", "--save-state", state, "--output", "json"}).exit_code, 0);
+  const auto score = [](const ProcessResult& ran) { return Json::parse(ran.out)["score"]; };
+  const ProcessResult whole = Force(ids, {"--output", "json"});
+  const ProcessResult resumed = Force(ids, {"--output", "json", "--save-state", state, "--resume"});
+  EXPECT_EQ(score(whole)["ids"], 3);
+  EXPECT_EQ(score(resumed), score(whole));
+}
+
 TEST_F(ForcedRun, RefusesWhatCannotBeForced) {
   const std::string events = folder.File("e.jsonl");
   EXPECT_EQ(Force({}, {"--events", events}).exit_code, 2);
