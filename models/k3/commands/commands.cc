@@ -8,6 +8,7 @@
 #include "models/k3/commands/bench/bench.h"
 #include "models/k3/commands/checkpoint/inspect.h"
 #include "models/k3/commands/checkpoint/synth.h"
+#include "models/k3/commands/checkpoint/tokenize.h"
 #include "models/k3/commands/config.h"
 #include "models/k3/commands/generate/generate.h"
 #include "models/k3/commands/pack/pack.h"
@@ -25,13 +26,14 @@ struct Command {
   int (*run)(Console&, std::span<const std::string>);
 };
 
-constexpr std::array<Command, 10> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"generate", "continue a prompt with a checkpoint", RunGenerate},
     {"pack", "store the trunk losslessly in fewer bytes", RunPack},
     {"unpack", "the file back from its pack", RunUnpack},
     {"verify", "check every byte of a pack", RunVerify},
     {"inspect", "what a checkpoint holds, and what its weights are worth", RunInspect},
     {"plan", "what a run would hold, and how long a token would take", RunPlanCommand},
+    {"tokenize", "the token ids of a text", RunTokenize},
     {"synth", "write a random checkpoint of any shape", RunSynth},
     {"replay", "what caches and predictors make of recorded routes", RunReplay},
     {"bench", "how fast a part of the program is on this machine", RunBench},
