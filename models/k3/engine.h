@@ -81,7 +81,7 @@ class Engine : public text::TextModel {
   TracedEngine Traced() const;
 
   const StepStats& last_step() const { return pipeline_->last_step(); }
-  // The experts of the last step, layer by layer, and what is known of them as a whole.
+  // The experts of the last step, position by position, and what is known of them as a whole.
   std::span<const Route> last_routes() const { return pipeline_->last_routes(); }
   RoutesHeader routes_header() const;
   void PredictAlways(bool always) { pipeline_->PredictAlways(always); }

@@ -83,16 +83,47 @@ void Score(std::span<const uint32_t> predicted, std::span<const uint32_t> chosen
   }
 }
 
+// What one step demands, in its order.
+void AppendRequests(std::span<const Route> step, uint64_t experts,
+                    std::vector<io::BlockKey>& requests) {
+  std::map<uint32_t, std::vector<io::BlockKey>> layers;
+  std::set<io::BlockKey> demanded;
+  for (const Route& route : step) {
+    for (const uint32_t expert : route.chosen) {
+      const io::BlockKey key = route.layer * experts + expert;
+      if (demanded.insert(key).second) layers[route.layer].push_back(key);
+    }
+  }
+  for (const auto& [layer, keys] : layers) {
+    requests.insert(requests.end(), keys.begin(), keys.end());
+  }
+}
+
+// Of all steps, which it counts.
+std::vector<io::BlockKey> RequestsOf(const Routes& routes, uint64_t& steps) {
+  std::vector<io::BlockKey> requests;
+  const std::vector<Route>& all = routes.routes;
+  for (auto begin = all.begin(); begin != all.end();) {
+    const auto end =
+        std::find_if(begin, all.end(), [&](const Route& route) { return route.n != begin->n; });
+    AppendRequests({begin, end}, routes.header.experts, requests);
+    begin = end;
+    ++steps;
+  }
+  return requests;
+}
+
 void ScoreAll(const Routes& routes, RoutesReplay& replay) {
   std::map<uint32_t, LayerRecall> layers;
-  std::map<uint32_t, const Route*> before;
+  std::map<uint32_t, std::vector<const Route*>> sequences;  // Without what was refused.
   for (const Route& route : routes.routes) {
     LayerRecall& layer = layers[route.layer];
     layer.layer = route.layer;
     if (!route.next.empty()) Score(route.next, route.chosen, layer.next);
-    const Route*& last = before[route.layer];
-    if (last != nullptr) Score(last->chosen, route.chosen, layer.previous);
-    last = &route;
+    std::vector<const Route*>& before = sequences[route.layer];
+    while (!before.empty() && before.back()->position >= route.position) before.pop_back();
+    if (!before.empty()) Score(before.back()->chosen, route.chosen, layer.previous);
+    before.push_back(&route);
   }
   for (const auto& [number, layer] : layers) {
     for (const auto& [from, into] :
@@ -120,18 +151,10 @@ RoutesReplay ReplayRoutes(const Routes& routes, std::span<const CacheSize> sizes
                           std::span<const std::string_view> policies) {
   RoutesReplay replay;
   replay.sizes.assign(sizes.begin(), sizes.end());
-  std::vector<io::BlockKey> requests;
-  std::set<uint64_t> steps;
-  for (const Route& route : routes.routes) {
-    steps.insert(route.n);
-    for (const uint32_t expert : route.chosen) {
-      requests.push_back(route.layer * routes.header.experts + expert);
-    }
-  }
-  replay.steps = steps.size();
+  const std::vector<io::BlockKey> requests = RequestsOf(routes, replay.steps);
   replay.requests = requests.size();
   const size_t keys = routes.header.layers * routes.header.experts;
-  const size_t round = requests.size() / std::max<size_t>(steps.size(), 1);
+  const size_t round = requests.size() / std::max<size_t>(replay.steps, 1);
   for (const std::string_view name : policies) {
     PolicyReplay row{std::string(name), {}};
     for (const CacheSize& size : sizes) {

@@ -39,12 +39,12 @@ struct Recall {
 struct LayerRecall {
   uint32_t layer = 0;
   Recall next;      // The layer's router on the residual of the layer before.
-  Recall previous;  // What the token before chose there.
+  Recall previous;  // What the token before chose there; not a draft that was refused.
 };
 
 struct RoutesReplay {
   uint64_t steps = 0;
-  uint64_t requests = 0;  // Uses of experts.
+  uint64_t requests = 0;  // Experts that were demanded, in a step and layer each one once.
   std::vector<CacheSize> sizes;
   std::vector<PolicyReplay> policies;  // Belady's last.
   Recall next, previous;
@@ -52,7 +52,9 @@ struct RoutesReplay {
 };
 
 // What caches of these sizes would have found under each policy, and under Belady's optimum, which
-// knows the whole file in advance.
+// knows the whole file in advance. The requests are those of the run, in its order: step by step, in
+// each layer what its positions chose, each expert once, the earliest position's first. Recall counts
+// every position by itself.
 RoutesReplay ReplayRoutes(const Routes& routes, std::span<const CacheSize> sizes,
                           std::span<const std::string_view> policies);
 

@@ -6,6 +6,7 @@
 #include <istream>
 #include <optional>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -44,6 +45,11 @@ std::optional<std::vector<uint32_t>> ExpertIds(const Json& line, const char* key
     }
   }
   return experts;
+}
+
+// Lines come by it, each beyond the one before.
+std::tuple<uint64_t, uint64_t, uint32_t> Order(const Route& route) {
+  return {route.n, route.position, route.layer};
 }
 
 class Parser {
@@ -91,11 +97,14 @@ class Parser {
     const RoutesHeader& header = routes_.header;
     Route route;
     const auto n = Number(line, "n", ~uint64_t{0});
+    const auto position = line.contains("position") ? Number(line, "position", ~uint64_t{0}) : n;
     const auto layer = Number(line, "layer", header.layers - 1);
-    if (!n || !layer) {
-      return Bad(fmt::format("expected a step \"n\" and a \"layer\" below {}", header.layers));
+    if (!n || !position || !layer) {
+      return Bad(fmt::format("expected a step \"n\", a \"position\" and a \"layer\" below {}",
+                             header.layers));
     }
     route.n = *n;
+    route.position = *position;
     route.layer = static_cast<uint32_t>(*layer);
     auto chosen = ExpertIds(line, "chosen", header);
     auto next = ExpertIds(line, "next", header);
@@ -109,9 +118,10 @@ class Parser {
     route.next = std::move(*next);
     if (!routes_.routes.empty()) {
       const Route& last = routes_.routes.back();
-      if (std::pair(route.n, route.layer) <= std::pair(last.n, last.layer)) {
-        return Bad(fmt::format("step {}, layer {} comes after step {}, layer {}", route.n,
-                               route.layer, last.n, last.layer));
+      if (Order(route) <= Order(last)) {
+        return Bad(
+            fmt::format("expected (step, position, layer) beyond ({}, {}, {}), got ({}, {}, {})",
+                        last.n, last.position, last.layer, route.n, route.position, route.layer));
       }
     }
     routes_.routes.push_back(std::move(route));
@@ -135,10 +145,10 @@ std::string RoutesLine(const RoutesHeader& header) {
   return line.dump() + "\n";
 }
 
-std::string RoutesLine(uint64_t n, uint32_t layer, std::span<const uint32_t> chosen,
-                       std::span<const uint32_t> next) {
-  return fmt::format("{{\"n\":{},\"layer\":{},\"chosen\":[{}],\"next\":[{}]}}\n", n, layer,
-                     fmt::join(chosen, ","), fmt::join(next, ","));
+std::string RoutesLine(const Route& route) {
+  return fmt::format("{{\"n\":{},\"position\":{},\"layer\":{},\"chosen\":[{}],\"next\":[{}]}}\n",
+                     route.n, route.position, route.layer, fmt::join(route.chosen, ","),
+                     fmt::join(route.next, ","));
 }
 
 Result<Routes> ReadRoutes(const std::string& path) {

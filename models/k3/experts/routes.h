@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +20,11 @@ struct RoutesHeader {
   std::string checkpoint_id;
 };
 
-// The experts of one layer in one step.
+// The experts of one layer at one position. A step of several positions demands in each layer what any
+// of them chose, each expert once, those of the earliest position first.
 struct Route {
-  uint64_t n = 0;  // The step.
+  uint64_t n = 0;         // The step, as its event counts.
+  uint64_t position = 0;  // In the sequence, from 0; again in a later step after a refused draft.
   uint32_t layer = 0;
   std::vector<uint32_t> chosen;  // In router order.
   std::vector<uint32_t> next;    // As predicted from the layer before, best first; may be empty.
@@ -31,19 +32,20 @@ struct Route {
 
 struct Routes {
   RoutesHeader header;
-  std::vector<Route> routes;  // In order of use.
+  std::vector<Route> routes;  // By step, then position, then layer.
 };
 
 // Lines of a file of routes, each with its end of line:
 //   {"schema":"penstock.routes.v1","layers":..,"experts":..,"top_k":..,"expert_bytes":..,
 //    "checkpoint_id":".."}
-//   {"n":0,"layer":1,"chosen":[..],"next":[..]}
+//   {"n":3,"position":17,"layer":1,"chosen":[..],"next":[..]}
+// A line without a position is of a run whose steps took one each: its position is n.
 std::string RoutesLine(const RoutesHeader& header);
-std::string RoutesLine(uint64_t n, uint32_t layer, std::span<const uint32_t> chosen,
-                       std::span<const uint32_t> next);
+std::string RoutesLine(const Route& route);
 
 // Refused, with file and line, when a line is not what its header allows: a foreign schema, a layer,
-// an expert or a number of them beyond the header's, an expert twice, steps or layers that go back.
+// an expert or a number of them beyond the header's, an expert twice; or when (step,
+// position, layer) does not grow from line to line.
 Result<Routes> ReadRoutes(const std::string& path);
 // The same of what has been opened; `path` is for messages.
 Result<Routes> ParseRoutes(std::istream& lines, const std::string& path);

@@ -81,7 +81,7 @@ Pipeline::Pipeline(const Services& services)
       commit_(graph_, "commit", kSerial, [this](Go, auto&) { Commit(); }) {
   for (size_t t = 0; t < context_.act.positions; ++t) {
     for (uint32_t layer = 0; layer < context_.shape.layers; ++layer) {
-      if (context_.shape.IsMoe(layer)) routes_.push_back({0, layer, {}, {}});
+      if (context_.shape.IsMoe(layer)) routes_.push_back({0, 0, layer, {}, {}});
     }
   }
   Connect();
@@ -330,7 +330,8 @@ void Pipeline::NoteRoutes() {
   for (size_t t = 0; t < context_.positions; ++t) {
     Route& route = routes_[t * context_.shape.moe_layers() + context_.moe_ordinal];
     const uint32_t* const chosen = context_.act.chosen[t];
-    route.n = consumed_ + t;
+    route.n = context_.step;
+    route.position = context_.before->position() + t;
     route.chosen.assign(chosen, chosen + context_.shape.top_k);
     route.next.clear();
     if (t + 1 < context_.positions) continue;
@@ -479,7 +480,6 @@ Result<std::vector<std::shared_ptr<const SequenceState>>> Pipeline::Step(
   if (StepObserver* const observer = observer_.load()) observer->StepEnded(stats_);
   context_.before.reset();
   ++context_.step;
-  consumed_ += tokens.size();
   return StateStore::Versions(std::move(context_.log));
 }
 

@@ -86,8 +86,8 @@ class Pipeline {
   void PredictAlways(bool always) { lookahead_.Always(always); }
 
   const StepStats& last_step() const { return stats_; }
-  // The experts of each layer in the last step, position by position, which Route::n counts; of a
-  // failed step those it came to.
+  // The experts of each layer in the last step, position by position; of a failed step those it came
+  // to.
   std::span<const Route> last_routes() const {
     return std::span(routes_).first(context_.positions * context_.shape.moe_layers());
   }
@@ -187,7 +187,6 @@ class Pipeline {
   StepMeter meter_;
   std::atomic<StepObserver*> observer_{nullptr};
   StepStats stats_;
-  uint64_t consumed_ = 0;      // Positions of all steps before.
   std::vector<Route> routes_;  // [most positions][layers with experts]
 
   graph::Graph graph_;

@@ -49,8 +49,8 @@ struct RunOptions {
       "FILE.partial, named when the run ends, also when it was cut short.");
     v("graph", c.graph, "The graph of a step with its measured times, as DOT, after the run.");
     v("routes", c.routes,
-      "JSON lines of the experts that each layer chose and of those predicted for it, for "
-      "`penstock replay`. Written as FILE.partial, named when the run ends.");
+      "JSON lines of the experts that each layer chose at each position of a step and of those "
+      "predicted for it, for `penstock replay`. Written as FILE.partial, named when the run ends.");
     v("trace", c.trace,
       "What ran when, as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing: lanes of the "
       "devices and of the threads that decode and compute, bandwidth, bytes in flight, the ring.");

@@ -115,9 +115,7 @@ Result<RunRecord> RunRecord::Create(const RunOptions& options) {
 
 Status RunRecord::Routes(std::span<const Route> routes) {
   std::string lines;
-  for (const Route& route : routes) {
-    lines += RoutesLine(route.n, route.layer, route.chosen, route.next);
-  }
+  for (const Route& route : routes) lines += RoutesLine(route);
   return routes_->Append(lines);
 }
 

@@ -252,7 +252,8 @@ TEST(Positions, EachExpertIsDemandedOnceForAllOfThem) {
   std::set<std::pair<uint32_t, uint32_t>> experts;
   uint64_t chosen = 0;
   for (const Route& route : engine->last_routes()) {
-    EXPECT_LT(route.n, ids.size());
+    EXPECT_EQ(route.n, 0u);
+    EXPECT_LT(route.position, ids.size());
     chosen += route.chosen.size();
     for (const uint32_t expert : route.chosen) experts.emplace(route.layer, expert);
   }

@@ -24,20 +24,46 @@ Result<Routes> Parsed(const std::string& text) {
 TEST(Routes, WhatIsWrittenIsRead) {
   const std::vector<uint32_t> chosen = {7, 0};
   const std::vector<uint32_t> next = {3};
-  const auto routes = Parsed(kHeader + RoutesLine(0, 1, chosen, next) +
-                             RoutesLine(0, 3, chosen, {}) + RoutesLine(1, 1, next, chosen));
+  const auto routes = Parsed(
+      kHeader + RoutesLine(Route{0, 5, 1, chosen, next}) + RoutesLine(Route{0, 5, 3, chosen, {}}) +
+      RoutesLine(Route{0, 6, 1, next, chosen}) + RoutesLine(Route{1, 6, 1, next, chosen}));
   ASSERT_TRUE(routes.has_value()) << routes.error().message;
   EXPECT_EQ(routes->header.layers, 4u);
   EXPECT_EQ(routes->header.experts, 8u);
   EXPECT_EQ(routes->header.top_k, 2u);
   EXPECT_EQ(routes->header.expert_bytes, 100u);
   EXPECT_EQ(routes->header.checkpoint_id, "abc");
-  ASSERT_EQ(routes->routes.size(), 3u);
+  ASSERT_EQ(routes->routes.size(), 4u);
   EXPECT_EQ(routes->routes[0].chosen, chosen);
   EXPECT_EQ(routes->routes[0].next, next);
   EXPECT_EQ(routes->routes[1].layer, 3u);
   EXPECT_TRUE(routes->routes[1].next.empty());
-  EXPECT_EQ(routes->routes[2].n, 1u);
+  EXPECT_EQ(routes->routes[1].position, 5u);
+  EXPECT_EQ(routes->routes[2].n, 0u);
+  EXPECT_EQ(routes->routes[2].position, 6u);
+  EXPECT_EQ(routes->routes[3].n, 1u);
+  EXPECT_EQ(routes->routes[3].position, 6u);
+}
+
+TEST(Routes, WithoutPositionsStepsTookOneEach) {
+  const auto routes = Parsed(kHeader + R"({"n":7,"layer":1,"chosen":[1,2],"next":[]})");
+  ASSERT_TRUE(routes.has_value()) << routes.error().message;
+  ASSERT_EQ(routes->routes.size(), 1u);
+  EXPECT_EQ(routes->routes[0].n, 7u);
+  EXPECT_EQ(routes->routes[0].position, 7u);
+}
+
+TEST(Routes, ComeByStepThenPositionThenLayer) {
+  const auto line = [](uint64_t n, uint64_t position, uint32_t layer) {
+    return RoutesLine(Route{n, position, layer, {1}, {}});
+  };
+  const std::string last = kHeader + line(2, 6, 2);
+  for (const std::string& next : {line(2, 6, 3), line(2, 7, 0), line(3, 0, 0)}) {
+    EXPECT_TRUE(Parsed(last + next).has_value()) << next;
+  }
+  for (const std::string& next : {line(2, 6, 2), line(2, 6, 1), line(2, 5, 3), line(1, 7, 3)}) {
+    EXPECT_FALSE(Parsed(last + next).has_value()) << next;
+  }
 }
 
 TEST(Routes, OnlyRegularFilesAreRead) {
@@ -70,6 +96,8 @@ TEST(Routes, LinesThatTheHeaderDoesNotAllowAreRefused) {
         kHeader + R"({"n":0,"layer":1,"chosen":[],"next":[]})",
         kHeader + R"({"n":0,"layer":1,"chosen":[1]})",
         kHeader + R"({"layer":1,"chosen":[1],"next":[]})",
+        kHeader + R"({"position":0,"layer":1,"chosen":[1],"next":[]})",
+        kHeader + R"({"n":0,"position":-1,"layer":1,"chosen":[1],"next":[]})",
         kHeader + good + "\n" + good,
         kHeader + "\n"}) {
     const auto routes = Parsed(bad);

@@ -7,7 +7,7 @@ namespace {
 
 // Two positions, two layers: {1, 2, 3} in one, {1, 4} in the other.
 const std::vector<Route> kRoutes = {
-    {0, 1, {1, 2}, {}}, {0, 2, {4, 1}, {}}, {1, 1, {2, 3}, {}}, {1, 2, {1, 4}, {}}};
+    {0, 0, 1, {1, 2}, {}}, {0, 0, 2, {4, 1}, {}}, {0, 1, 1, {2, 3}, {}}, {0, 1, 2, {1, 4}, {}}};
 
 TEST(ExpertsRead, AnExpertCountsOnceInALayer) {
   EXPECT_EQ(UniqueExperts(kRoutes), 5u);

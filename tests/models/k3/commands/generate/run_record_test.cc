@@ -1,9 +1,13 @@
 #include "models/k3/commands/generate/run_record.h"
 
 #include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include "models/k3/experts/replay.h"
 #include "runtime/small_file.h"
 #include "tests/models/k3/commands/penstock_process.h"
 
@@ -168,6 +172,59 @@ TEST(RunRecord, ATraceIsWrittenForTheChosenSteps) {
   EXPECT_TRUE(refused({"--trace", folder.File("u.json"), "--events", folder.File("u.json")}));
   EXPECT_FALSE(std::filesystem::exists(folder.File("u.json")));
   EXPECT_EQ(ReadSmallFile(trace, size_t{1} << 28).value(), *text);
+}
+
+// A text of which a drafter guesses much, and some of it wrong.
+std::string NearlyRepeated() {
+  std::string ids;
+  for (int reading = 0; reading < 3; ++reading) {
+    for (int i = 0; i < 16; ++i) {
+      ids += std::to_string(i % 8 == 7 ? 100 + 16 * reading + i : i * i + 20) + " ";
+    }
+  }
+  return ids;
+}
+
+// Beside the step events: their n, the positions that they took, and each expert demanded once.
+TEST(RunRecord, RoutesAreThoseOfTheStepsAndOfTheirPositions) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("ids.txt")) << NearlyRepeated();
+  const auto records = RecordRun(
+      folder.File("e.jsonl"), {"--ids", "3,1,4,1,5,9,2", "--prefill-chunk", "3", "--draft-max", "4",
+                               "--force-ids", folder.File("ids.txt"), "--pin", "0",
+                               "--expert-cache", "1M", "--routes", folder.File("r.jsonl")});
+  const auto routes = ReadRoutes(folder.File("r.jsonl"));
+  ASSERT_TRUE(routes.has_value()) << routes.error().message;
+  std::map<uint64_t, std::set<std::pair<uint32_t, uint32_t>>> experts;
+  std::map<uint64_t, std::set<uint64_t>> positions;
+  uint64_t chosen = 0, demanded = 0, refused = 0, chunks = 0, begin = 0;
+  for (const Route& route : routes->routes) {
+    for (const uint32_t expert : route.chosen) experts[route.n].emplace(route.layer, expert);
+    positions[route.n].insert(route.position);
+    chosen += route.chosen.size();
+  }
+  const auto steps = RecordsOf(records, "step");
+  EXPECT_EQ(experts.size(), steps.size());
+  for (const Json& step : steps) {
+    const auto n = step["n"].get<uint64_t>(), count = step["positions"].get<uint64_t>();
+    const uint64_t refusals = step["drafted"].get<uint64_t>() - step["accepted"].get<uint64_t>();
+    const uint64_t uses =
+        step["expert_hits"].get<uint64_t>() + step["expert_misses"].get<uint64_t>();
+    EXPECT_EQ(experts[n].size(), uses) << n;
+    ASSERT_EQ(positions[n].size(), count) << n;
+    EXPECT_EQ(*positions[n].begin(), begin) << n;
+    EXPECT_EQ(*positions[n].rbegin(), begin + count - 1) << n;
+    begin += count - refusals;
+    refused += refusals;
+    demanded += uses;
+    chunks += step["prompt"].get<bool>() && count == 3;
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(chunks, 2u);
+  EXPECT_LT(demanded, chosen);
+  const RoutesReplay replay = ReplayRoutes(*routes, {}, {});
+  EXPECT_EQ(replay.steps, steps.size());
+  EXPECT_EQ(replay.requests, demanded);
 }
 
 TEST(RunRecord, LabelSpeaksOfAllExperts) {
