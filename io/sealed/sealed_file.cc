@@ -30,10 +30,10 @@ uint64_t ChunksOf(uint64_t payload) {
 }
 
 uint64_t HeadSum(std::span<const std::byte> head, std::string_view facts) {
-  std::vector<std::byte> summed(head.begin(), head.begin() + kSummedHead);
-  const auto text = std::as_bytes(std::span(facts));
-  summed.insert(summed.end(), text.begin(), text.end());
-  return SumOf(summed);
+  RunningSum sum;
+  sum.Add(head.first(kSummedHead));
+  sum.Add(std::as_bytes(std::span(facts)));
+  return sum.value();
 }
 
 uint64_t SumOfSums(const std::vector<uint64_t>& sums) {
@@ -43,6 +43,14 @@ uint64_t SumOfSums(const std::vector<uint64_t>& sums) {
 template <class T>
 std::span<const std::byte> BytesOf(const T& value) {
   return std::as_bytes(std::span(&value, 1));
+}
+
+// For one writer at a time.
+Result<OutputFile> OpenPartial(const std::string& path) {
+  auto file = OutputFile::OpenHeld(PartialName(path));
+  if (file || file.error().sys != EWOULDBLOCK) return file;
+  return Failed(fmt::format("{}: another run writes it: {}", path, file.error().message),
+                EWOULDBLOCK);
 }
 
 // A name in a directory is safe when the directory is.
@@ -84,7 +92,7 @@ SealedWriter::~SealedWriter() {
 Result<SealedWriter> SealedWriter::Create(const std::string& path, const SealedKind& kind,
                                           std::string_view facts, uint64_t payload_bytes) {
   PENSTOCK_CHECK(facts.size() <= kMostFacts);
-  PENSTOCK_TRY(OutputFile file, OutputFile::Open(PartialName(path)));
+  PENSTOCK_TRY(OutputFile file, OpenPartial(path));
   SealedWriter writer(path, std::move(file), payload_bytes, kHeadBytes + facts.size());
   PENSTOCK_TRY_VOID(writer.file_.Truncate(0));  // What a killed run has left.
   std::array<std::byte, kHeadBytes> head{};
@@ -118,16 +126,18 @@ Status SealedWriter::WriteChunk() {
   return {};
 }
 
-Status SealedWriter::Seal() {
+Result<uint64_t> SealedWriter::Seal() {
   PENSTOCK_CHECK(left_ == 0);
   if (!chunk_.empty()) PENSTOCK_TRY_VOID(WriteChunk());
   const uint64_t sum = SumOfSums(sums_);
   PENSTOCK_TRY_VOID(file_.WriteAt(at_, std::as_bytes(std::span(sums_))));
-  PENSTOCK_TRY_VOID(file_.WriteAt(at_ + sums_.size() * sizeof(uint64_t), BytesOf(sum)));
+  const uint64_t end = at_ + sums_.size() * sizeof(uint64_t);
+  PENSTOCK_TRY_VOID(file_.WriteAt(end, BytesOf(sum)));
   PENSTOCK_TRY_VOID(file_.Sync());
   PENSTOCK_TRY_VOID(RenameFile(PartialName(path_), path_));
   partial_ = false;
-  return SyncDirectoryOf(path_);
+  PENSTOCK_TRY_VOID(SyncDirectoryOf(path_));
+  return end + sizeof(sum);
 }
 
 SealedReader::SealedReader(SealedReader&& other) noexcept

@@ -24,16 +24,19 @@ namespace penstock::io {
 //       sums      u64 for each MiB of the payload, the last one for what is left
 //       sum       u64, SumOf the sums
 //
-// Numbers are little-endian; sums are XXH3-64 (io/pack/sum/sum.h). The file has exactly the bytes that
-// this adds up to.
+// Numbers are little-endian; sums are XXH3-64 (io/pack/sum/sum.h). The file has exactly the bytes
+// that this adds up to.
 inline constexpr size_t kSealedChunk = size_t{1} << 20;
 inline constexpr uint64_t kMostFacts = uint64_t{1} << 30;
 
 using SealedKind = std::array<char, 8>;
 
-// Writes PATH.partial; Seal gives it its name when all of it has reached the device, so that what had
-// the name before stays until then, through a full disk and a kill at any point. Without Seal the
-// partial file is removed. Move-only. Threads: one.
+// Writes PATH.partial; Seal gives it its name when all of it has reached the device, so that what
+// had the name before stays until then, through a full disk and a kill at any point. Without Seal the
+// partial file is removed. The partial file is locked (flock) from before its first byte until it has
+// gone or has its name: of two writers of a name, in one process or in two, the second one gets an
+// error at once (EWOULDBLOCK), that names the file, and disturbs nothing. What a killed process has
+// left is nobody's and is written over. Move-only. Threads: one.
 class SealedWriter {
  public:
   static Result<SealedWriter> Create(const std::string& path, const SealedKind& kind,
@@ -44,8 +47,10 @@ class SealedWriter {
 
   // The next bytes of the payload.
   Status Append(std::span<const std::byte> bytes);
-  // All payload_bytes have been appended.
-  Status Seal();
+  // All payload_bytes have been appended. Answers the bytes of the file. An error before it has its
+  // name leaves what was there; when it is only the directory that cannot be brought to the device,
+  // the new file is there, whole, but a power cut may bring the old one back.
+  Result<uint64_t> Seal();
 
  private:
   SealedWriter(std::string path, OutputFile file, uint64_t payload_bytes, uint64_t at);
@@ -63,8 +68,8 @@ class SealedWriter {
 // Reads such a file. Nothing is given out that its sum does not hold for. Move-only. Threads: one.
 class SealedReader {
  public:
-  // Refused, with what was expected and found: another kind, a size that does not add up, facts or sums
-  // that have changed. The payload is checked as it is read.
+  // Refused, with what was expected and found: another kind, a size that does not add up, facts or
+  // sums that have changed. The payload is checked as it is read.
   static Result<SealedReader> Open(const std::string& path, const SealedKind& kind);
   SealedReader(SealedReader&& other) noexcept;
   SealedReader& operator=(SealedReader&& other) noexcept = delete;

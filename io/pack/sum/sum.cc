@@ -29,4 +29,15 @@ uint64_t SumOf(std::span<const std::byte> bytes) {
   return sum(bytes.data(), bytes.size());
 }
 
+RunningSum::RunningSum()
+    : state_(XXH3_createState(), [](XXH3_state_s* state) { XXH3_freeState(state); }) {
+  XXH3_64bits_reset(state_.get());
+}
+
+void RunningSum::Add(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+uint64_t RunningSum::value() const { return XXH3_64bits_digest(state_.get()); }
+
 }  // namespace penstock::io

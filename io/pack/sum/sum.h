@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+
+struct XXH3_state_s;
 
 namespace penstock::io {
 
@@ -11,7 +14,18 @@ namespace penstock::io {
 // decoder about a third of its speed (`penstock bench codec`, rows "chain" and "chain+sum").
 uint64_t SumOf(std::span<const std::byte> bytes);
 
-// The same by one instruction set, for tests. Null where the CPU or this build lacks it.
+// The sum of bytes that come in pieces: value() is SumOf all of them so far, side by side. Move-only.
+class RunningSum {
+ public:
+  RunningSum();
+  void Add(std::span<const std::byte> bytes);
+  uint64_t value() const;
+
+ private:
+  std::unique_ptr<XXH3_state_s, void (*)(XXH3_state_s*)> state_;
+};
+
+// SumOf by one instruction set, for tests. Null where the CPU or this build lacks it.
 using SumFunction = uint64_t (*)(const std::byte* bytes, size_t size);
 SumFunction SumByAvx2();
 SumFunction SumByAvx512();

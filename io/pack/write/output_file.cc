@@ -7,6 +7,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace penstock::io {
@@ -17,6 +19,24 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
   file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file.fd_ < 0) return file.Problem("cannot be opened", errno);
   return file;
+}
+
+Result<OutputFile> OutputFile::OpenHeld(const std::string& path) {
+  for (;;) {
+    PENSTOCK_TRY(OutputFile file, Open(path));
+    while (::flock(file.fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return file.Problem("another writer holds it", errno);
+      if (errno != EINTR) return file.Problem("cannot be locked", errno);
+    }
+    // Else whoever held it between the two calls is done with it.
+    if (file.HasItsName()) return file;
+  }
+}
+
+bool OutputFile::HasItsName() const {
+  struct stat mine = {}, named = {};
+  return ::fstat(fd_, &mine) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
+         mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept { *this = std::move(other); }

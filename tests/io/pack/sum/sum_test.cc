@@ -1,6 +1,8 @@
 #include "io/pack/sum/sum.h"
 
+#include <algorithm>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -25,6 +27,22 @@ TEST(PackSum, IsXxh3OfEveryLengthByEveryInstructionSet) {
     if (SumByAvx512() != nullptr) {
       ASSERT_EQ(SumByAvx512()(at, n), expected) << n;
     }
+  }
+}
+
+TEST(PackSum, InPiecesIsTheSumOfTheWhole) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  std::vector<std::byte> bytes(5000);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  RunningSum sum;
+  EXPECT_EQ(sum.value(), SumOf({}));
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t piece = std::min<size_t>(random() % 700, bytes.size() - at);
+    sum.Add(std::span(bytes).subspan(at, piece));
+    at += piece;
+    ASSERT_EQ(sum.value(), SumOf(std::span(bytes).first(at))) << at;
   }
 }
 
