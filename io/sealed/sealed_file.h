@@ -32,11 +32,11 @@ inline constexpr uint64_t kMostFacts = uint64_t{1} << 30;
 using SealedKind = std::array<char, 8>;
 
 // Writes PATH.partial; Seal gives it its name when all of it has reached the device, so that what
-// had the name before stays until then, through a full disk and a kill at any point. Without Seal the
-// partial file is removed. The partial file is locked (flock) from before its first byte until it has
-// gone or has its name: of two writers of a name, in one process or in two, the second one gets an
-// error at once (EWOULDBLOCK), that names the file, and disturbs nothing. What a killed process has
-// left is nobody's and is written over. Move-only. Threads: one.
+// had the name before stays until then, through a full disk and a kill at any point. Without Seal
+// the partial file is removed. It is locked (flock) from before its first byte until it has gone or
+// has its name: of two writers of a name, in one process or in two, the second one gets an error at
+// once (EWOULDBLOCK), which names the file, and disturbs nothing. What a killed process has left is
+// nobody's and is written over. Move-only. Threads: one.
 class SealedWriter {
  public:
   static Result<SealedWriter> Create(const std::string& path, const SealedKind& kind,

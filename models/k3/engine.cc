@@ -318,7 +318,7 @@ std::vector<KdaTaps> Engine::Taps() const {
   std::vector<KdaTaps> taps;
   for (size_t layer = 0; layer < config_.shape.layers; ++layer) {
     if (config_.shape.IsKda(layer)) {
-      taps.push_back(TapsOf(resident_->layer(layer), store_->kda_layout(), 0));
+      taps.push_back(TapsOf(resident_->layer(layer)));
     }
   }
   return taps;

@@ -11,15 +11,16 @@
 namespace penstock {
 
 // Turns SIGINT and SIGTERM into a request to stop. Invariants:
-//  1. Both are blocked in the thread that calls Start and in every thread made after it; a thread of
-//     this class takes them, so that no code of ours runs inside a signal handler.
+//  1. Both are blocked in the thread that calls Start and in every thread made after it; a thread
+//     of this class takes them, so that no code of ours runs inside a signal handler.
 //  2. The first one calls `on_stop(signal)` once, on that thread. It asks others to stop
 //     and returns.
 //  3. The second one, or the end of `grace` after the first, ends the process at once with 128 +
-//     the number of the first signal (130, 143), after `on_give_up` (which must not wait for anybody).
-//     What the program has written by then stays.
-//  4. While there is a Respite the grace does not run; it begins anew behind it. For what has an end of
-//     its own and takes longer: only the second signal cuts it off.
+//     the number of the first signal (130, 143), after `on_give_up` (which must not wait for
+//     anybody). What the program has written by then stays.
+//  4. While there is a Respite the grace does not end; for what has an end of its own and takes
+//     longer: only the second signal cuts it off. Behind it there is at least one grace, and at
+//     most two: the watching thread sees only at the end of a grace that a Respite is over.
 // Make it before any other thread. One per process.
 class StopSignals {
  public:
@@ -30,8 +31,8 @@ class StopSignals {
   };
 
   static Result<std::unique_ptr<StopSignals>> Start(Actions actions);
-  // The signals have their former effect again; after one has arrived, the next one ends the process
-  // at once with the status of the first.
+  // The signals have their former effect again; after one has arrived, the next one ends the
+  // process at once with the status of the first.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

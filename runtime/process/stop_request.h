@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// SIGINT and SIGTERM as a flag that long work looks at between two of its pieces. It has ten seconds
-// to get there; then, or at the second signal, the process ends (StopSignals).
+// SIGINT and SIGTERM as a flag that long work looks at between two of its pieces. It has ten
+// seconds to get there; then, or at the second signal, the process ends (StopSignals).
 class StopRequest {
  public:
   StopRequest() = default;

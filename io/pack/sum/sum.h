@@ -14,7 +14,7 @@ namespace penstock::io {
 // decoder about a third of its speed (`penstock bench codec`, rows "chain" and "chain+sum").
 uint64_t SumOf(std::span<const std::byte> bytes);
 
-// The sum of bytes that come in pieces: value() is SumOf all of them so far, side by side. Move-only.
+// The sum of bytes that come in pieces: value() is SumOf all of them so far. Move-only.
 class RunningSum {
  public:
   RunningSum();

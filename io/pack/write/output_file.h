@@ -16,9 +16,10 @@ class OutputFile {
  public:
   // Opens the file, or makes it empty when there is none.
   static Result<OutputFile> Open(const std::string& path);
-  // Opens it as Open does and holds it (flock) until it is closed or the process ends, however. What is
-  // held is the file that has the name now: one that another holder has renamed or removed meanwhile
-  // is not taken for it. An error with EWOULDBLOCK where it is held already, also by this process.
+  // Opens it as Open does and holds it (flock) until it is closed or the process ends, however it
+  // ends. What is held is the file that has the name now: one that another holder has renamed or
+  // removed meanwhile is not taken for it. An error with EWOULDBLOCK where it is held already, also
+  // by this process.
   static Result<OutputFile> OpenHeld(const std::string& path);
   OutputFile() = default;
   OutputFile(OutputFile&& other) noexcept;

@@ -86,7 +86,7 @@ void StepPosition(const Context& context, const HeadScratch& scratch, const floa
   const ops::Kernels& kernels = context.kernels;
   const LayerVectors& vectors = context.vectors();
   const size_t width = shape.kda_width;
-  const size_t taps = head * width * shape.conv_taps;
+  const size_t taps = context.store.kda_layout().taps_at(head);
   const KdaEntry entry = WriteEntry(context, scratch, t, head);
   float* const q = scratch.convolved;
   float* const k = q + width;
@@ -136,7 +136,7 @@ void KdaHead(Context& context, size_t head) {
   const HeadScratch scratch(layout, context.positions);
   const float* const state =
       AdvanceBase(*context.before, context.kda_visit, context.kda_ordinal, head, context.kernels,
-                  TapsOf(context.vectors(), layout, 0), scratch.convolved);
+                  TapsOf(context.vectors()), scratch.convolved);
   LoadHistory(layout, state, scratch);
   for (size_t t = 0; t < context.positions; ++t) {
     StepPosition(context, scratch, t == 0 && state != nullptr ? state : scratch.state, t, head);
@@ -149,9 +149,6 @@ void EndKda(Context& context) {
   context.kda_visit = {};
 }
 
-KdaTaps TapsOf(const LayerVectors& vectors, const KdaLayout& layout, size_t head) {
-  const size_t at = head * layout.width * layout.taps;
-  return {vectors.k_conv + at, vectors.v_conv + at};
-}
+KdaTaps TapsOf(const LayerVectors& vectors) { return {vectors.k_conv, vectors.v_conv}; }
 
 }  // namespace penstock::k3

@@ -19,6 +19,8 @@ void KdaHead(Context& context, size_t head);
 // Lets go of what the layer's base has taken in. After the last head.
 void EndKda(Context& context);
 
-KdaTaps TapsOf(const LayerVectors& vectors, const KdaLayout& layout, size_t head);
+// The convolutions of a KDA layer that its state follows from, borrowed: those of its first head,
+// the others behind them (KdaLayout::taps_at).
+KdaTaps TapsOf(const LayerVectors& vectors);
 
 }  // namespace penstock::k3

@@ -1,26 +1,14 @@
 #include "models/k3/state/fold.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
-#include <xxhash.h>
-
+#include "io/pack/sum/sum.h"
 #include "ops/attention.h"
 #include "runtime/check.h"
 
 namespace penstock::k3 {
 namespace {
-
-class Sum {
- public:
-  Sum() : state_(XXH3_createState(), XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
-  void Add(const void* bytes, size_t size) { XXH3_64bits_update(state_.get(), bytes, size); }
-  uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
-
- private:
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
-};
 
 // From position `at` to the version's.
 void AdvanceOver(const SequenceState& version, size_t layer, size_t head,
@@ -28,8 +16,8 @@ void AdvanceOver(const SequenceState& version, size_t layer, size_t head,
                  float* scratch) {
   const StepLog& log = *version.log;
   const KdaLayout& layout = log.store->kda_layout();
-  const size_t offset = head * layout.width * layout.taps;
-  const KdaTaps own{taps.k + offset, taps.v + offset};
+  const size_t own_taps = layout.taps_at(head);
+  const KdaTaps own{taps.k + own_taps, taps.v + own_taps};
   PENSTOCK_CHECK(at >= log.first && at <= version.position());
   for (; at < version.position(); ++at) {
     const MutableBuffer& memory = log.entry(layer, at - log.first);
@@ -73,30 +61,43 @@ void FoldHead(const SequenceState& version, size_t layer, size_t head, const ops
   AdvanceOver(version, layer, head, kernels, taps, at, out, scratch);
 }
 
-uint64_t FoldState(const SequenceState& version, const ops::Kernels& kernels,
-                   std::span<const KdaTaps> taps) {
+Status ForEachPart(const SequenceState& version, const ops::Kernels& kernels,
+                   std::span<const KdaTaps> taps, const PartSink& sink) {
   const StateStore& store = *version.log->store;
   const KdaLayout& layout = store.kda_layout();
+  PENSTOCK_CHECK(taps.size() == store.kda_layers());
   std::vector<float> head(layout.head_floats());
   std::vector<float> scratch(3 * layout.width);
-  Sum sum;
-  const uint64_t position = version.position();
-  sum.Add(&position, sizeof(position));
   for (size_t layer = 0; layer < store.kda_layers(); ++layer) {
     for (size_t h = 0; h < layout.heads; ++h) {
       FoldHead(version, layer, h, kernels, taps[layer], head.data(), scratch.data());
-      sum.Add(head.data(), head.size() * sizeof(float));
+      PENSTOCK_TRY_VOID(sink(std::as_bytes(std::span(head))));
     }
   }
   for (size_t layer = 0; layer < store.mla_layers(); ++layer) {
     size_t left = version.position();
     for (const auto& page : store.PagesOf(version, layer)) {
       const size_t rows = std::min(left, ops::kPagePositions);
-      sum.Add(page->rows(), rows * store.page_width() * sizeof(float));
+      const std::span<const float> floats(page->rows(), rows * store.page_width());
+      PENSTOCK_TRY_VOID(sink(std::as_bytes(floats)));
       left -= rows;
     }
     PENSTOCK_CHECK(left == 0);
   }
+  return {};
+}
+
+uint64_t FoldState(const SequenceState& version, const ops::Kernels& kernels,
+                   std::span<const KdaTaps> taps) {
+  io::RunningSum sum;
+  const uint64_t position = version.position();
+  sum.Add(std::as_bytes(std::span(&position, 1)));
+  const Status added =
+      ForEachPart(version, kernels, taps, [&sum](std::span<const std::byte> part) -> Status {
+        sum.Add(part);
+        return {};
+      });
+  PENSTOCK_CHECK(added.has_value());
   return sum.value();
 }
 

@@ -16,6 +16,8 @@ struct KdaLayout {
   size_t history_floats() const { return (taps - 1) * width; }
   size_t head_floats() const { return width * width + 3 * history_floats(); }
   size_t bytes() const { return heads * head_floats() * sizeof(float); }
+  // Where a head's weights begin in a convolution of the layer, [heads][D][taps].
+  size_t taps_at(size_t head) const { return head * width * taps; }
   // Of what one position adds: KdaEntry.
   size_t entry_floats() const { return heads * (4 * width + 1); }
 };
@@ -36,7 +38,8 @@ struct KdaEntry {
   float* beta;
 };
 
-// The convolutions of one head, each [D][taps].
+// The convolutions of a head, each [D][taps]; of a layer those of its first head, which the others
+// follow.
 struct KdaTaps {
   const float* k = nullptr;
   const float* v = nullptr;

@@ -13,7 +13,7 @@
 namespace penstock::k3 {
 
 inline constexpr const char* kStateSchema = "penstock.state.v1";
-// Enough for the longest context that a config may have; a text above it is refused unread.
+// Enough for the longest context that a config may have; a text above it is refused unparsed.
 inline constexpr size_t kMostStateFacts = size_t{256} << 20;
 
 // A sequence as far as its ids are known.

@@ -1,15 +1,10 @@
 #include "models/k3/state/saved_state.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "models/k3/state/fold.h"
-#include "ops/attention.h"
 #include "runtime/check.h"
 
 namespace penstock::k3 {
@@ -33,36 +28,6 @@ std::string DescribeShape(const StateShape& shape) {
                      shape.mla_layers, shape.page_width);
 }
 
-Status AppendHeads(const SequenceState& version, const ops::Kernels& kernels,
-                   std::span<const KdaTaps> taps, io::SealedWriter& writer) {
-  const StateStore& store = *version.log->store;
-  const KdaLayout& layout = store.kda_layout();
-  std::vector<float> head(layout.head_floats());
-  std::vector<float> scratch(3 * layout.width);
-  for (size_t layer = 0; layer < store.kda_layers(); ++layer) {
-    for (size_t h = 0; h < layout.heads; ++h) {
-      FoldHead(version, layer, h, kernels, taps[layer], head.data(), scratch.data());
-      PENSTOCK_TRY_VOID(writer.Append(std::as_bytes(std::span(head))));
-    }
-  }
-  return {};
-}
-
-Status AppendLatents(const SequenceState& version, io::SealedWriter& writer) {
-  const StateStore& store = *version.log->store;
-  for (size_t layer = 0; layer < store.mla_layers(); ++layer) {
-    size_t left = version.position();
-    for (const auto& page : store.PagesOf(version, layer)) {
-      const size_t rows = std::min(left, ops::kPagePositions);
-      const std::span<const float> floats(page->rows(), rows * store.page_width());
-      PENSTOCK_TRY_VOID(writer.Append(std::as_bytes(floats)));
-      left -= rows;
-    }
-    PENSTOCK_CHECK(left == 0);
-  }
-  return {};
-}
-
 Status ReadFloats(io::SealedReader& reader, float* into, size_t count) {
   return reader.Read(std::as_writable_bytes(std::span(into, count)));
 }
@@ -76,7 +41,6 @@ Result<uint64_t> SaveState(const std::string& path, const StateOwner& owner,
   const size_t position = version.position();
   PENSTOCK_CHECK(position > 0 && position <= sequence.ids.size());
   PENSTOCK_CHECK(sequence.prompt > 0 && sequence.prompt <= sequence.ids.size());
-  PENSTOCK_CHECK(taps.size() == store.kda_layers());
   const std::string facts = FormatFacts({owner, ShapeOfStore(store), position, sequence});
   if (facts.size() > kMostStateFacts) {
     return Failed(fmt::format("{}: the state's facts take {} bytes, expected at most {}", path,
@@ -84,12 +48,10 @@ Result<uint64_t> SaveState(const std::string& path, const StateOwner& owner,
   }
   PENSTOCK_TRY(io::SealedWriter writer, io::SealedWriter::Create(path, kSavedStateKind, facts,
                                                                  PayloadBytes(store, position)));
-  PENSTOCK_TRY_VOID(AppendHeads(version, kernels, taps, writer));
-  PENSTOCK_TRY_VOID(AppendLatents(version, writer));
-  PENSTOCK_TRY_VOID(writer.Seal());
-  std::error_code unknown;
-  const uintmax_t bytes = std::filesystem::file_size(path, unknown);
-  return unknown ? 0 : bytes;
+  PENSTOCK_TRY_VOID(ForEachPart(version, kernels, taps, [&writer](std::span<const std::byte> part) {
+    return writer.Append(part);
+  }));
+  return writer.Seal();
 }
 
 Result<SavedState> SavedState::Open(const std::string& path) {

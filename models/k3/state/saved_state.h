@@ -16,13 +16,15 @@ namespace penstock::k3 {
 // A version of a sequence as a sealed file (io/sealed/sealed_file.h):
 //   facts    saved_facts.h
 //   payload  f32: of each KDA layer the heads at the version's position, each head_floats() as
-//            KdaLayout says; then of each MLA layer the rows of all positions, [position][page width]
+//            KdaLayout says; then of each MLA layer the rows of all positions, [position][page
+//            width]: the parts of ForEachPart
 inline constexpr io::SealedKind kSavedStateKind = {'P', 'S', 'K', 'S', 'T', 'A', 'T', '1'};
 
-// Writes a version (from position 1 on), which stays as it is, and what is known of its sequence: at
-// least the ids that it has consumed. What was at `path` stays until the new file is whole; with an
-// error it stays for good. `taps` [kda layers], as for FoldState. Answers the bytes of the file. Not
-// while a step runs.
+// Writes a version (from position 1 on), which stays as it is, and what is known of its sequence:
+// at least the ids that it has consumed. What was at `path` stays until the new file is whole, and
+// with an error, save that the new one may be there when only its directory could not be brought to
+// the device (SealedWriter::Seal). An error too while another writer writes `path`. `taps` [kda
+// layers], as for FoldState. Answers the bytes of the file. Not while a step runs.
 Result<uint64_t> SaveState(const std::string& path, const StateOwner& owner,
                            const SavedSequence& sequence, const SequenceState& version,
                            const ops::Kernels& kernels, std::span<const KdaTaps> taps);

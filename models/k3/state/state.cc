@@ -210,13 +210,11 @@ Result<KdaVisit> StateStore::BeginKda(const SequenceState& before, StepLog& log,
   const std::lock_guard lock(mutex_);
   const auto first_held = std::find(previous.live.begin(), previous.live.end(), true);
   visit.outgrown = first_held - previous.live.begin() == static_cast<ptrdiff_t>(before.count);
-  if (log.folded) {
-    PENSTOCK_TRY(log.bases[layer], NewBase());
-    visit.fresh = true;
-    visit.source = base.get();
-  } else if (before.count == 0 || (base && base->IsAt(before.position()))) {
-    log.bases[layer] = base;
-  } else if (visit.outgrown && base && base.use_count() == 1) {
+  // Nothing is to be taken in, or nobody else needs what the base is without it.
+  const bool in_place =
+      !log.folded && (before.count == 0 || (base && base->IsAt(before.position())) ||
+                      (visit.outgrown && base.use_count() == 1));
+  if (in_place) {
     log.bases[layer] = base;
   } else {
     PENSTOCK_TRY(log.bases[layer], NewBase());

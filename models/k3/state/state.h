@@ -41,8 +41,8 @@ struct KdaBase {
 
 // What one step has added to a sequence: per KDA layer the base that its entries continue, and an
 // entry for each of its positions; per MLA layer all pages up to its end. Shared by the versions
-// after its positions, and by nobody else. A folded one has no entries and one version, the last: its
-// bases are at its end.
+// after its positions, and by nobody else. A folded one has no entries and one version, the last:
+// its bases are at its end.
 struct StepLog {
   StepLog(std::shared_ptr<StateStore> memory, size_t first_position, size_t count, bool fold);
   MutableBuffer& entry(size_t layer, size_t t) { return entries[layer * positions + t]; }
@@ -99,8 +99,8 @@ struct KdaVisit {
 // Rows of a page are written once; a step extends a page when it ends where the step begins, else
 // it continues a copy.
 //
-// At released shapes (69 KDA layers, 96 heads of 128 x 128, 4 taps) a set of bases takes 443.1 MiB, and
-// a position of the log 13.0 MiB: four vectors of 12288 floats and 96 more in each layer. The
+// At released shapes (69 KDA layers, 96 heads of 128 x 128, 4 taps) a set of bases takes 443.1 MiB,
+// and a position of the log 13.0 MiB: four vectors of 12288 floats and 96 more in each layer. The
 // convolved keys and values are computed again, from what the convolution of later positions needs
 // anyway.
 //
@@ -108,7 +108,8 @@ struct KdaVisit {
 // of a step as said. A version must not be read while a step runs.
 class StateStore : public std::enable_shared_from_this<StateStore> {
  public:
-  // `positions`: the most that a step takes; `folded`: the most of one that is folded. Refused when the machine does not give the memory.
+  // `positions`: the most that a step takes; `folded`: the most of one that is folded. Refused when
+  // the machine does not give the memory.
   static Result<std::shared_ptr<StateStore>> Create(const Shape& shape, size_t context,
                                                     size_t positions = 1, size_t folded = 0);
   static size_t Bytes(const Shape& shape, size_t context, size_t positions = 1, size_t folded = 0);
@@ -121,27 +122,27 @@ class StateStore : public std::enable_shared_from_this<StateStore> {
 
   // The version before the first token.
   std::shared_ptr<const SequenceState> Empty();
-  // A version at `position` (from 1) with memory of its own, whose bases are there and of whose heads
-  // and rows the caller writes every one before it is read or continued: heads in
+  // A version at `position` (from 1) with memory of its own, whose bases are there and of whose
+  // heads and rows the caller writes every one before it is read or continued: heads in
   // log->bases[layer]->head, rows by Row. Refused where the context has fewer positions; an error
   // where other versions hold the memory.
   Result<std::shared_ptr<const SequenceState>> Restore(size_t position);
 
-  // The log of a step of `positions` after `before`; nothing is in it yet. Folded, it takes bases of
-  // its own in place of entries.
+  // The log of a step of `positions` after `before`; nothing is in it yet. Folded, it takes bases
+  // of its own in place of entries.
   std::shared_ptr<StepLog> Begin(const SequenceState& before, size_t positions,
                                  bool folded = false);
   // The step is complete: the versions after its positions, or the last one if it is folded.
   static std::vector<std::shared_ptr<const SequenceState>> Versions(std::shared_ptr<StepLog> log);
 
-  // Around the heads of KDA layer `layer` of the step: first the base and the entries that the heads
-  // work on, an error when more versions are held than there is memory for; then, after all heads,
-  // what nobody needs any more goes.
+  // Around the heads of KDA layer `layer` of the step: first the base and the entries that the
+  // heads work on, an error when more versions are held than there is memory for; then, after all
+  // heads, what nobody needs any more goes.
   Result<KdaVisit> BeginKda(const SequenceState& before, StepLog& log, size_t layer);
   void EndKda(const SequenceState& before, StepLog& log, size_t layer, const KdaVisit& visit);
 
-  // Makes the rows of all positions of the step writable in MLA layer `layer`. An error when no page
-  // is left.
+  // Makes the rows of all positions of the step writable in MLA layer `layer`. An error when no
+  // page is left.
   Status AppendRows(StepLog& log, size_t layer);
   float* Row(const StepLog& log, size_t layer, size_t position) const;
 

@@ -27,14 +27,16 @@ std::string_view ErrorName(ErrorCode code);
 // chosen experts take part; drafts, where there are any, are verified.
 std::string FidelityLabel(const Shape& shape, bool drafts);
 
-// The files that a run leaves behind: --events, --logits, --graph, --routes and --trace, each absent
-// when it was not asked for.
-//   run_start  config, checkpoint_id, label, machine, version, prompt_ids
-//   step       n, t_ns, positions, prompt, drafted, accepted (of these), bytes_per_token (of what it
-//              gave, absent for a step that only reads the prompt), bytes{trunk, expert, head, embed}, device_bytes, reads,
-//              expert_hits, expert_misses, predicted{useful, wasted}, read_ahead_stops{...},
-//              decode{ns, bytes}, stall_ns{...}, rss, kernel_bytes, and what FiguresToJson gives
-//              (figures_record.h)
+// The files that a run leaves behind: --events, --logits, --graph, --routes and --trace, each
+// absent when it was not asked for.
+//   run_start  version, config, checkpoint_id, label, machine, engine, context, start (positions
+//              that a loaded state has consumed), replayed (tokens of a resumed run that come out
+//              again), prompt_ids
+//   step       n, t_ns, positions, prompt, drafted, accepted (of these), bytes_per_token (of what
+//              it gave, absent for a step that only reads the prompt), bytes{trunk, expert, head,
+//              embed}, device_bytes, reads, expert_hits, expert_misses, predicted{useful, wasted},
+//              read_ahead_stops{...}, decode{ns, bytes}, stall_ns{...}, rss, kernel_bytes, and what
+//              FiguresToJson gives (figures_record.h)
 //   token      id, text, pos; logprob (natural, of --force-ids)
 //   state_saved  path, pos, bytes, t_ns
 //   run_end    tokens, steps, stop, t_ns, ...      or      run_error  code, message, where, tokens
@@ -42,9 +44,9 @@ std::string FidelityLabel(const Shape& shape, bool drafts);
 // Threads: one, save GiveUp.
 class RunRecord {
  public:
-  // Refuses, before anything is opened or written, a file that is there already (unless --force), one
-  // name for two outputs, and a file in one of the directories of the weights. The state of a run that
-  // is resumed may be there; what is read must not be written over by another output.
+  // Refuses, before anything is opened or written, a file that is there already (unless --force),
+  // one name for two outputs, and a file in one of the directories of the weights. The state of a
+  // run that is resumed may be there; what is read must not be written over by another output.
   static Status CheckPaths(const RunOptions& options, std::span<const std::string> weights,
                            const StateOptions& state = {});
 

@@ -17,9 +17,10 @@ enum class OutputKind { kText, kIds, kJson, kScores };
 // `forced`, else text, or ids without a tokenizer. Scores of other runs are refused.
 Result<OutputKind> ChooseOutput(const std::string& output, bool has_tokenizer, bool forced);
 
-// Generated tokens to stdout, as they come: text, or ids on one line separated by commas. Scores are
-// CSV, a line for each token: its position, its id and its natural log-probability, in digits that
-// read back to the same double. JSON is one object at the end. An end token that stops the run has an id but no text.
+// Generated tokens to stdout, as they come: text, or ids on one line separated by commas. Scores
+// are CSV, a line for each token: its position, its id and its natural log-probability (which every
+// token of such a run has), in digits that read back to the same double. JSON is one object at the
+// end. An end token that stops the run has an id but no text.
 class TokenOutput {
  public:
   // Borrows both; `tokenizer` may be null (then there is no text).

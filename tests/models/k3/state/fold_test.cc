@@ -122,7 +122,7 @@ class Tree {
     } else {
       EXPECT_EQ(std::memcmp(state, now.data(), now.size() * sizeof(float)), 0);
     }
-    const size_t at = head * layout.width * layout.taps;
+    const size_t at = layout.taps_at(head);
     const KdaTaps own{taps_.k.data() + at, taps_.v.data() + at};
     std::vector<float> memory(layout.entry_floats());
     for (size_t t = 0; t < copies.size(); ++t) {

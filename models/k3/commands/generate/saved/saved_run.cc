@@ -1,12 +1,14 @@
 #include "models/k3/commands/generate/saved/saved_run.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "io/checkpoint.h"
 #include "runtime/size.h"
@@ -69,14 +71,20 @@ Status CheckOptions(const StateOptions& options) {
   return {};
 }
 
-// A regular file that can be made, or made anew.
+// A regular file, or none, in a directory where it can be made anew.
 Status CheckWritable(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
     return Refused(fmt::format("{}: expected a regular file for --save-state", path));
   }
-  const auto writer = io::SealedWriter::Create(path, kSavedStateKind, "", 0);  // Goes again.
-  return writer ? Status() : Refused(writer.error().message);
+  // Nothing is made to try: a partial file may be another run's.
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string directory = parent.empty() ? "." : parent.string();
+  if (std::filesystem::is_directory(directory, ignored) &&
+      ::access(directory.c_str(), W_OK | X_OK) == 0) {
+    return {};
+  }
+  return Refused(fmt::format("{}: expected a directory that can be written, {}", path, directory));
 }
 
 }  // namespace
@@ -88,6 +96,10 @@ Result<SavedRun> SavedRun::Open(const GenerateSettings& settings, const Config& 
   const uint64_t context =
       settings.generate.context > 0 ? settings.generate.context : config.shape.max_context;
   SavedRun run(options);
+  if (run.wanted()) {
+    PENSTOCK_TRY_VOID(CheckWritable(options.save_state));
+    if (const Status held = run.Hold(); !held) return Refused(held.error().message);
+  }
   if (!options.load_state.empty()) {
     PENSTOCK_TRY(SavedState file, OpenStateOf(options.load_state, settings.run.model, config));
     PENSTOCK_TRY_VOID(CheckPositions(file, file.facts().sequence.ids.size(), context));
@@ -120,12 +132,38 @@ void SavedRun::GoOnFrom(SavedState file) {
 Status SavedRun::Resume(SavedState file) {
   PENSTOCK_TRY_VOID(CheckSamePrompt(file, sequence_.ids));
   PENSTOCK_TRY_VOID(CheckSameSettings(file, sequence_.settings));
+  PENSTOCK_TRY_VOID(CheckLogProbabilities(file));
   sequence_ = file.facts().sequence;
   replayed_ = sequence_.ids.size() - sequence_.prompt;
   start_ = saved_position_ = file.facts().position;
   saved_ids_ = sequence_.ids.size();
   file_ = std::make_unique<SavedState>(std::move(file));
   return {};
+}
+
+// Given ids have them, others have none.
+Status SavedRun::CheckLogProbabilities(const SavedState& file) const {
+  const SavedSequence& saved = file.facts().sequence;
+  const size_t chosen = saved.ids.size() - saved.prompt;
+  const size_t expected = sequence_.settings["force-ids"] == true ? chosen : 0;
+  if (saved.log_probabilities.size() == expected) return {};
+  return Refused(fmt::format("{}: expected {} log-probabilities of {} chosen ids, got {}",
+                             file.path(), expected, chosen, saved.log_probabilities.size()));
+}
+
+// Where there is a file to hold.
+Status SavedRun::Hold() {
+  std::error_code ignored;
+  if (held_ || !std::filesystem::exists(options_.save_state, ignored)) return {};
+  auto held = io::OutputFile::OpenHeld(options_.save_state);
+  if (held) {
+    held_ = std::move(*held);
+    return {};
+  }
+  if (held.error().sys != EWOULDBLOCK) return std::move(held).error();
+  return Failed(
+      fmt::format("{}: another run writes it: expected another --save-state", options_.save_state),
+      EWOULDBLOCK);
 }
 
 Status SavedRun::CheckCount(size_t n) const {
@@ -150,7 +188,7 @@ Status SavedRun::Restore(Engine& engine) {
     PENSTOCK_TRY(state_, engine.Restore(*file_));
     file_.reset();
   }
-  return wanted() ? CheckWritable(options_.save_state) : Status();
+  return {};
 }
 
 std::optional<text::StopReason> SavedRun::Replay(
@@ -184,11 +222,15 @@ Result<Json> SavedRun::Save(const Engine& engine, const text::StateRef& state) {
   const bool there = state && state->position() == saved_position_ && All().size() == saved_ids_;
   if (!wanted() || failed_ || there || !state || state->position() == 0) return Json();
   const auto start = std::chrono::steady_clock::now();
-  auto bytes = engine.Save(options_.save_state, state, sequence_);
+  const Status ours = Hold();
+  auto bytes =
+      ours ? engine.Save(options_.save_state, state, sequence_) : Result<uint64_t>(ours.error());
+  held_.reset();  // It has been replaced, or is for others to write.
   if (!bytes) {
     failed_ = true;
     return std::move(bytes).error();
   }
+  (void)Hold().has_value();  // Whoever was faster has it: the next save says so.
   const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - start;
   saved_position_ = state->position();
   saved_ids_ = All().size();

@@ -21,13 +21,11 @@ struct StateOptions {
       "Writes the file of --save-state after every so many tokens too; 0: only at the end.");
     v("load-state", c.load_state,
       "Goes on from a saved state: what it has not consumed yet, then the prompt, which may be "
-      "left "
-      "out. -c counts all positions.");
+      "left out. -c counts all positions.");
     v("resume", c.resume,
       "Goes on with the run that wrote the file of --save-state, from the same prompt and "
-      "sampling; "
-      "without that file from the beginning. -n counts the tokens of the whole run, and its ids "
-      "come out again; --logits has the rows that are computed now.");
+      "sampling; without that file from the beginning. -n counts the tokens of the whole run, and "
+      "its ids come out again; --logits has the rows that are computed now.");
   }
 };
 

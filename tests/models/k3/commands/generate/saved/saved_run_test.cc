@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +17,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "io/pack/write/output_file.h"
+#include "io/sealed/sealed_file.h"
+#include "models/k3/config/shape.h"
 #include "runtime/small_file.h"
 #include "tests/models/k3/commands/penstock_process.h"
 
@@ -251,6 +255,49 @@ TEST_F(SavedRunCommand, RefusesWhatCannotWork) {
   Ids(Join(short_run, Join(save, {"--force"})));
 }
 
+// Before an engine is there: nothing is pinned for a state that cannot be written.
+TEST_F(SavedRunCommand, OpeningItRefusesAStateThatCannotBeWritten) {
+  GenerateSettings settings;
+  settings.run.model = kTiny;
+  const auto config = ReadConfig(kTiny);
+  ASSERT_TRUE(config);
+  for (const std::string& path : {folder.File("none/s"), folder.File("")}) {
+    settings.state.save_state = path;
+    const auto opened = SavedRun::Open(settings, *config, {5}, nullptr);
+    ASSERT_FALSE(opened) << path;
+    EXPECT_EQ(opened.error().code, ErrorCode::kRefused);
+    EXPECT_NE(opened.error().message.find(path), std::string::npos) << opened.error().message;
+  }
+  settings.state.save_state = state;
+  EXPECT_TRUE(SavedRun::Open(settings, *config, {5}, nullptr));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.File("")));
+}
+
+// Facts that were made up: nothing prints a score that is not there.
+TEST_F(SavedRunCommand, RefusesForcedIdsWithoutTheirLogProbabilities) {
+  const std::string forced = folder.File("forced");
+  std::ofstream(forced) << "17,18,19,20";
+  const auto replace_scores = [this](std::vector<double> scores) {
+    auto reader = *io::SealedReader::Open(state, kSavedStateKind);
+    std::vector<std::byte> payload(reader.payload_bytes());
+    ASSERT_TRUE(reader.Read(payload));
+    SavedFacts facts = *ParseFacts(reader.facts(), state);
+    facts.sequence.log_probabilities = std::move(scores);
+    auto writer =
+        *io::SealedWriter::Create(state, kSavedStateKind, FormatFacts(facts), payload.size());
+    ASSERT_TRUE(writer.Append(payload));
+    ASSERT_TRUE(writer.Seal());
+  };
+  const Words force = {"--force-ids", forced};
+  Ids(Join(greedy, Join(force, Join(save, {"-n", "2"}))));
+  replace_scores({});
+  ExpectRefused(Join(greedy, Join(force, Join(resume, {"--output", "scores"}))), {state, "2", "0"});
+  std::filesystem::remove(state);
+  Ids(Join(greedy, Join(save, {"-n", "2"})));
+  replace_scores({-1.5, -2.5});
+  ExpectRefused(Join(greedy, resume), {state, "0", "2"});
+}
+
 TEST_F(SavedRunCommand, RefusesAFileThatIsNotWholeAndAnotherModels) {
   const Words base = Join(greedy, {"-n", "3"});
   Ids(Join(base, save));
@@ -336,6 +383,79 @@ TEST_F(FaultSavedRun, KilledAnywhereItEndsWithTheSameIds) {
   }
   EXPECT_EQ(Ids(every), whole);
   EXPECT_FALSE(std::filesystem::exists(state + ".partial"));
+}
+
+// --- two runs on one file ---
+
+// From the beginning, and again after a save; to read it is anybody's.
+TEST_F(FaultSavedRun, ARunHoldsItsFile) {
+  Ids(Join(greedy, Join(save, {"-n", "19"})));
+  const Words base = Join(greedy, {"-n", "40"});
+  PenstockProcess first(
+      Arguments(Join(base, Join(resume, {"--pin", "0", "--pace", "20M", "--checkpoint-every", "25",
+                                         "--events", events}))));
+  for (const char* const event : {"run_start", "state_saved"}) {
+    ASSERT_TRUE(Eventually([&] { return Events(event) == 1; })) << first.ErrSoFar();
+    const ProcessResult second = RunPenstock(Arguments(Join(base, resume)));
+    EXPECT_EQ(second.exit_code, 2) << second.err;
+    EXPECT_NE(second.err.find(state + ": another run"), std::string::npos) << second.err;
+    EXPECT_TRUE(second.out.empty());
+    Ids({"--load-state", state, "-n", "1"});
+  }
+  first.Signal(SIGINT);
+  EXPECT_EQ(first.Wait().exit_code, 130);
+  EXPECT_EQ(Ids(Join(base, resume)), Ids(base));
+}
+
+// No file yet that says so: the second one learns it when it saves, and does not disturb the first.
+TEST_F(FaultSavedRun, AFileThatAnotherRunWritesIsLeftToIt) {
+  const Words base = Join(greedy, {"-n", "3"});
+  auto other = io::SealedWriter::Create(state, kSavedStateKind, "other", 5);
+  ASSERT_TRUE(other);
+  for (const Words& more : {resume, Join(save, {"--force"})}) {
+    const ProcessResult result = RunPenstock(Arguments(Join(base, more)));
+    EXPECT_EQ(result.exit_code, 1) << result.err;
+    EXPECT_NE(result.err.find(state + ": another run"), std::string::npos) << result.err;
+    EXPECT_EQ(result.out, Ids(base)) << "what was generated is out";
+    EXPECT_FALSE(std::filesystem::exists(state));
+  }
+  ASSERT_TRUE(other->Append(std::vector<std::byte>(5)));
+  ASSERT_TRUE(other->Seal());
+  EXPECT_EQ(io::SealedReader::Open(state, kSavedStateKind)->facts(), "other");
+}
+
+// Of two at once at least one comes through, and the file is whole at any time.
+TEST_F(FaultSavedRun, TwoAtOnceLeaveAWholeFile) {
+  const Words base = Join(greedy, {"-n", "60"});
+  const std::string whole = Ids(base);
+  const Words every = Join(base, Join(resume, {"--checkpoint-every", "1"}));
+  for (int turn = 0; turn < 4; ++turn) {
+    std::filesystem::remove(state);
+    PenstockProcess first(Arguments(every)), second(Arguments(every));
+    ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(state); }));
+    for (int look = 0; look < 50; ++look) {
+      auto reader = io::SealedReader::Open(state, kSavedStateKind);
+      ASSERT_TRUE(reader) << reader.error().message;
+      std::vector<std::byte> payload(reader->payload_bytes());
+      const Status read = reader->Read(payload);
+      ASSERT_TRUE(read) << read.error().message;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    size_t through = 0;
+    for (PenstockProcess* const process : {&first, &second}) {
+      const ProcessResult result = process->Wait();
+      through += result.exit_code == 0;
+      if (result.exit_code == 0) {
+        EXPECT_EQ(result.out, whole);
+        continue;
+      }
+      EXPECT_TRUE(result.exit_code == 1 || result.exit_code == 2) << result.exit_code;
+      EXPECT_NE(result.err.find(state + ": another run"), std::string::npos) << result.err;
+    }
+    EXPECT_GE(through, 1u);
+    EXPECT_EQ(Ids(Join(base, resume)), whole);
+    EXPECT_FALSE(std::filesystem::exists(state + ".partial"));
+  }
 }
 
 // A limit on the size of files in place of a full device.
