@@ -124,10 +124,13 @@ Status ReadSettings(const FactsObject& facts, Json& settings) {
 
 Status ReadLogProbabilities(const FactsObject& facts, size_t chosen, std::vector<double>& out) {
   const Json* const list = facts.Find("log_probabilities");
-  const auto is_number = [](const Json& value) { return value.is_number_float(); };
+  const auto is_one = [](const Json& value) {
+    return value.is_number_float() && value.get<double>() <= 0;
+  };
   if (list == nullptr || !list->is_array() || (!list->empty() && list->size() != chosen) ||
-      !std::all_of(list->begin(), list->end(), is_number)) {
-    return facts.Bad("log_probabilities", fmt::format("none, or one for {} ids", chosen));
+      !std::all_of(list->begin(), list->end(), is_one)) {
+    return facts.Bad("log_probabilities",
+                     fmt::format("none, or one of at most 0 for {} ids", chosen));
   }
   out = list->get<std::vector<double>>();
   return {};

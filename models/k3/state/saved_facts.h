@@ -21,7 +21,7 @@ struct SavedSequence {
   std::vector<text::TokenId> ids;  // Those that the state has consumed, then those it has not.
   size_t prompt = 0;               // So many of them were given; the others were chosen,
   Json settings = Json::object();  // by these settings: numbers, switches and texts in UTF-8.
-  std::vector<double> log_probabilities;  // None, or one of each chosen id. Finite.
+  std::vector<double> log_probabilities;  // None, or one of each chosen id: finite, at most 0.
 };
 
 // What the sizes of a payload follow from.

@@ -89,6 +89,7 @@ TEST(SavedFacts, RefusesWhatIsNotWritten) {
       {"log_probabilities", {-1.0}},
       {"log_probabilities", {-1.0, nullptr}},
       {"log_probabilities", {-1.0, -2}},
+      {"log_probabilities", {-1.0, 0.5}},
       {"more", 1}};
   ASSERT_TRUE(ParseFacts(good.dump(), "f"));
   for (const auto& [key, value] : wrong) {
