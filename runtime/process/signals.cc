@@ -17,11 +17,13 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+// SIGHUP comes when the terminal goes; what nohup starts ignores it, and it never arrives.
+constexpr int kWatched[] = {SIGINT, SIGTERM, SIGHUP};
+
 sigset_t WatchedSignals() {
   sigset_t set;
   ::sigemptyset(&set);
-  ::sigaddset(&set, SIGINT);
-  ::sigaddset(&set, SIGTERM);
+  for (const int signal : kWatched) ::sigaddset(&set, signal);
   return set;
 }
 
@@ -63,7 +65,7 @@ void EndAtOnceFromNowOn(int first) {
   first_signal = first;
   struct sigaction action = {};
   action.sa_handler = [](int) { ::_exit(128 + first_signal); };
-  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : kWatched) ::sigaction(signal, &action, nullptr);
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 
 namespace penstock {
 
-// Turns SIGINT and SIGTERM into a request to stop. Invariants:
-//  1. Both are blocked in the thread that calls Start and in every thread made after it; a thread
+// Turns SIGINT, SIGTERM and SIGHUP into a request to stop. Invariants:
+//  1. They are blocked in the thread that calls Start and in every thread made after it; a thread
 //     of this class takes them, so that no code of ours runs inside a signal handler.
 //  2. The first one calls `on_stop(signal)` once, on that thread. It asks others to stop
 //     and returns.
 //  3. The second one, or the end of `grace` after the first, ends the process at once with 128 +
-//     the number of the first signal (130, 143), after `on_give_up` (which must not wait for
+//     the number of the first signal (130, 143, 129), after `on_give_up` (which must not wait for
 //     anybody). What the program has written by then stays.
 //  4. While there is a Respite the grace does not end; for what has an end of its own and takes
 //     longer: only the second signal cuts it off. Behind it there is at least one grace, and at

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// SIGINT and SIGTERM as a flag that long work looks at between two of its pieces. It has ten
+// SIGINT, SIGTERM and SIGHUP as a flag that long work looks at between two of its pieces. It has ten
 // seconds to get there; then, or at the second signal, the process ends (StopSignals).
 class StopRequest {
  public:

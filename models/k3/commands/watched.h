@@ -8,7 +8,7 @@
 
 namespace penstock::k3 {
 
-// Long work that shows how far it is and that SIGINT and SIGTERM stop in good order. Answers the exit
+// Long work that shows how far it is and that SIGINT, SIGTERM and SIGHUP stop in good order. Answers the exit
 // code; what the work says in the end is its own business.
 int RunWatched(Console& console, const std::function<Status(const PackWatch& watch)>& work);
 

@@ -32,7 +32,7 @@ bool WaitFor(const std::function<bool()>& condition) {
 }
 
 TEST(StopSignals, FirstOneAsks) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EQ(InChild([signal] {
                 std::atomic<int> asked{0};
                 auto signals = StopSignals::Start(

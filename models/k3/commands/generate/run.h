@@ -33,7 +33,7 @@ class Run {
   Status Prepare();
   Status Execute();
 
-  // SIGINT or SIGTERM when one of them ended the run, else 0.
+  // The signal (runtime/process/signals.h) that ended the run, else 0.
   int signal() const { return signals_ ? signals_->received() : 0; }
 
  private:

@@ -38,7 +38,7 @@ struct RunSignals : ::testing::Test {
 };
 
 TEST_F(RunSignals, FirstOneFlushesWhatThereIs) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     std::filesystem::remove(events);
     std::filesystem::remove(logits);
     PenstockProcess process(Slow("200M"));
