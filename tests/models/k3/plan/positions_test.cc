@@ -9,7 +9,7 @@
 namespace penstock::k3 {
 namespace {
 
-constexpr size_t kContext = 1000;
+constexpr size_t kPlannedContext = 1000;
 constexpr uint64_t kRowBytes = 8192;
 
 struct PositionsFixture {
@@ -17,9 +17,9 @@ struct PositionsFixture {
       : files(*io::FileSet::Open(tiny.catalogue->files(), io::DirectMode::kNever, nullptr)),
         weights(MeasureWeights(*tiny.catalogue, tiny.shape(), *tiny.pass, files)) {
     needs.process_bytes = 20 * kMiB;
-    needs.context = kContext;
+    needs.context = kPlannedContext;
     needs.positions = 8;
-    needs.prompt_positions = kContext;
+    needs.prompt_positions = kPlannedContext;
     needs.embed_row_bytes = kRowBytes;
     needs.budget_bytes = 1024 * kMiB;
     needs.budget_from = "--memory";
@@ -32,7 +32,7 @@ struct PositionsFixture {
   }
   uint64_t StepBytes(size_t positions, size_t read) const {
     return Activations::Bytes(tiny.shape(), read, positions) + read * kRowBytes +
-           StateStore::Bytes(tiny.shape(), kContext, positions, read);
+           StateStore::Bytes(tiny.shape(), kPlannedContext, positions, read);
   }
   TinyModel tiny;
   io::FileSet files;
@@ -52,7 +52,7 @@ TEST(ReadPositions, AreThePromptsWhereThereIsMemoryForThem) {
   EXPECT_EQ(eight.read_positions, 8u) << "a draft's step is there anyway";
   EXPECT_EQ(forty.fixed_bytes - eight.fixed_bytes,
             fixture.StepBytes(8, 40) - fixture.StepBytes(8, 8));
-  fixture.needs.prompt_positions = kContext;
+  fixture.needs.prompt_positions = kPlannedContext;
   EXPECT_EQ(fixture.Plan().read_positions, kMostReadPositions);
 }
 
