@@ -303,14 +303,11 @@ Status Engine::Check(const text::StateRef& before, std::span<const text::TokenId
 Result<text::StepResult> Engine::Step(const text::StateRef& before,
                                       std::span<const text::TokenId> tokens) {
   PENSTOCK_TRY_VOID(Check(before, tokens));
-  // A single position needs a log entry, or a copy of its bases: the entry is smaller.
-  const bool last_only = output_ != text::StepOutput::kAll && tokens.size() > 1;
   PENSTOCK_TRY(auto after, pipeline_->Step(std::static_pointer_cast<const SequenceState>(before),
-                                           tokens, last_only));
+                                           tokens, output_));
   text::StepResult result;
+  result.logits = {step_context_->act.logits[0], after.size() * config_.shape.vocab};
   result.after.assign(std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
-  const size_t rows = last_only ? 1 : tokens.size();
-  result.logits = {step_context_->act.logits[0], rows * config_.shape.vocab};
   return result;
 }
 

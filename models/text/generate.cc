@@ -145,7 +145,7 @@ bool Run::ReadPrompt(std::span<const TokenId> prompt) {
   if (!generation_.state) generation_.state = model_.EmptyState();
   for (; prompt.size() > chunk; prompt = prompt.subspan(chunk)) {
     fed_.assign(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(chunk));
-    if (!Step({{.prompt = true}, StepOutput::kLast, true})) return false;
+    if (!Step({{.prompt = true}, StepOutput::kState, true})) return false;
     Adopt(std::move(after_.back()));
     Report();
   }
@@ -207,7 +207,7 @@ bool Run::Step(const StepKind& kind) {
   }
   if (!result) return Fail(std::move(result).error());
   const size_t used = 1 + record_.drafted;
-  const size_t rows = used * model_.vocab_size();
+  const size_t rows = kind.output == StepOutput::kState ? 0 : used * model_.vocab_size();
   PENSTOCK_CHECK(result->after.size() >= used && result->after.size() <= fed_.size());
   PENSTOCK_CHECK(result->logits.size() >= rows);
   ++generation_.steps;

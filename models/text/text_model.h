@@ -25,14 +25,15 @@ using StateRef = std::shared_ptr<const State>;
 // What of a step's result is used. A draft is verified at every position; of a prompt only the end
 // matters.
 enum class StepOutput {
-  kAll,   // The state and the row of logits of every token.
-  kLast,  // Those of the last token.
+  kAll,    // The state and the row of logits of every token.
+  kLast,   // Those of the last token.
+  kState,  // The state after the last token; its row, if any, is not looked at.
 };
 
 // after[i] is the state once tokens[0..i] are consumed; logits row i is what predicts the token
 // that follows tokens[i]. Where less than StepOutput::kAll was wanted, entries may be missing at
-// the front: after.back() is always the state after the last token and the last `vocab` floats of
-// logits are its row.
+// the front: after.back() is always the state after the last token and, but for kState, the last
+// `vocab` floats of logits are its row.
 struct StepResult {
   std::vector<StateRef> after;    // [T]
   std::span<const float> logits;  // [T, vocab], valid until the model's next Step

@@ -394,9 +394,8 @@ void Pipeline::SendHeads(AdvanceStage::Outputs& out) {
 void Pipeline::Commit() {
   if (Over()) return;
   idle_.Enter(kOnGraph);
-  const size_t rows = context_.positions - context_.first_logits;
   const bool finite =
-      context_.kernels.all_finite(context_.act.logits[0], rows * context_.shape.vocab);
+      context_.kernels.all_finite(context_.act.logits[0], used_rows_ * context_.shape.vocab);
   idle_.Leave();
   if (!finite) {
     const std::string where = "the head, step " + std::to_string(context_.step);
@@ -408,9 +407,12 @@ void Pipeline::Commit() {
 // --- a step ---
 
 void Pipeline::BeginStep(std::shared_ptr<const SequenceState> before, size_t positions,
-                         bool last_only) {
+                         text::StepOutput output) {
+  // A single position needs a log entry, or a copy of its bases: the entry is smaller.
+  const bool last_only = output != text::StepOutput::kAll && positions > 1;
   context_.log = context_.store.Begin(*before, positions, last_only);
   context_.first_logits = last_only ? positions - 1 : 0;
+  used_rows_ = output == text::StepOutput::kState ? 0 : positions - context_.first_logits;
   context_.before = std::move(before);
   context_.positions = positions;
   attempt_.store(++context_.attempt);
@@ -455,10 +457,10 @@ Traffic Pipeline::EmbedTraffic(std::span<const text::TokenId> tokens) const {
 
 Result<std::vector<std::shared_ptr<const SequenceState>>> Pipeline::Step(
     std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens,
-    bool last_only) {
+    text::StepOutput output) {
   PENSTOCK_CHECK(!tokens.empty() && tokens.size() <= context_.act.positions);
   if (recover_) Recover();
-  BeginStep(std::move(before), tokens.size(), last_only);
+  BeginStep(std::move(before), tokens.size(), output);
   graph_.outcome().Begin();
   if (cancel_.exchange(false)) graph_.outcome().Fail(Cancelled("cancelled"));
   s_.stream.Reach(context_.step, 0);

@@ -75,11 +75,11 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   // Advances `before` by `tokens`: the version after each of them; act.logits then holds, row by
-  // row, what predicts the token after it. `last_only`: the version after the last token alone, and
-  // its row as the only one.
+  // row, what predicts the token after it. Less than kAll: the version after the last token alone, and
+  // its row as the only one, which for kState need not be finite.
   Result<std::vector<std::shared_ptr<const SequenceState>>> Step(
       std::shared_ptr<const SequenceState> before, std::span<const text::TokenId> tokens,
-      bool last_only = false);
+      text::StepOutput output);
   void ExpectMore(bool more) { more_.store(more); }
   void Cancel();
   // Look ahead in every layer, also where nothing is read ahead: routes are recorded.
@@ -157,7 +157,8 @@ class Pipeline {
   void LookAhead(AdvanceStage::Outputs& out);
   void EndPredictions();
   void NoteRoutes();
-  void BeginStep(std::shared_ptr<const SequenceState> before, size_t positions, bool last_only);
+  void BeginStep(std::shared_ptr<const SequenceState> before, size_t positions,
+                 text::StepOutput output);
   io::Extent EmbedRow(text::TokenId id) const;
   Traffic EmbedTraffic(std::span<const text::TokenId> tokens) const;
   void PauseWeights();
@@ -177,6 +178,7 @@ class Pipeline {
   std::vector<Block> met_blocks_;  // Scratch of meet,
   std::vector<ReadyExpert> met_experts_;
   std::vector<Next> next_;  // and of advance.
+  size_t used_rows_ = 0;    // Of the logits of this step.
   std::atomic<bool> wake_pending_{false};
   std::atomic<bool> more_{true};
   std::atomic<bool> cancel_{false};

@@ -75,7 +75,7 @@ class HistoryModel : public TextModel {
       if (!last && output_ != StepOutput::kAll) continue;
       result.after.push_back(std::make_shared<HistoryState>(history, before->position() + row + 1));
       versions_.push_back(result.after.back());
-      AppendRow(history, before->position() + row);
+      if (output_ != StepOutput::kState) AppendRow(history, before->position() + row);
     }
     result.logits = logits_;
     if (unsound_ || result.after.size() > most_versions) {

@@ -241,7 +241,9 @@ TEST(GenerateDrafts, AsksForWhatItUses) {
   Drafting drafting = Scripted([](const Sequence&, size_t n) { return Sequence(n, 1); }, 2);
   Generate(model, Sequence(10, 2), *sampler, {}, {.n = 3}, {}, {.drafting = &drafting});
   ASSERT_GE(model.outputs.size(), 4u);
-  for (size_t step = 0; step < 3; ++step) EXPECT_EQ(model.outputs[step], StepOutput::kLast);
+  EXPECT_EQ(model.outputs[0], StepOutput::kState);
+  EXPECT_EQ(model.outputs[1], StepOutput::kState);
+  EXPECT_EQ(model.outputs[2], StepOutput::kLast);
   EXPECT_EQ(model.outputs[3], StepOutput::kAll);
   EXPECT_EQ(std::vector<size_t>(model.steps.begin(), model.steps.begin() + 4),
             (std::vector<size_t>{4, 4, 2, 2}));
