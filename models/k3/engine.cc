@@ -49,10 +49,6 @@ Result<HugeRegion> MapTouched(size_t bytes, size_t threads,
   return region;
 }
 
-size_t EmbedRowBytes(const Catalogue& catalogue, size_t alignment) {
-  return RoundUp(size_t{catalogue.embed.cols} * 2 + 2 * alignment, alignment);
-}
-
 }  // namespace
 
 Status Engine::OpenCheckpoint(const std::string& directory, const Notice& notice) {
@@ -133,7 +129,7 @@ Status Engine::Plan(size_t context, const PipelineOptions& options, const io::Io
   needs.fewer_positions = options.fewer_positions;
   needs.read_positions = options.read_positions;
   needs.prompt_positions = std::min<uint64_t>(options.prompt_positions, context);
-  needs.embed_row_bytes = EmbedRowBytes(*catalogue_, files.Alignment());
+  needs.embed_row_bytes = weight_bytes_.EmbedRowBuffer();
   PENSTOCK_TRY_VOID(FillBudget(options, needs));
   if (io_options.ioengine == "memory") needs.image_bytes = TotalBytes(files);
   const auto plan = [&] {
@@ -160,7 +156,7 @@ size_t Engine::DecoderCount() const {
 Status Engine::Allocate(const PipelineOptions& options, const io::IoOptions& io_options,
                         io::FileSet files, const Notice& notice, const OpenProgress& progress) {
   const size_t alignment = files.Alignment();
-  const size_t row_bytes = EmbedRowBytes(*catalogue_, alignment);
+  const size_t row_bytes = weight_bytes_.EmbedRowBuffer();
   const size_t rows_bytes = row_bytes * read_positions_;
   const size_t ring_bytes = RoundUp(plan_.ring_bytes, alignment);
   const std::pair<HugeRegion*, size_t> parts[] = {

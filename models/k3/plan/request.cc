@@ -70,8 +70,7 @@ Status FillNeeds(const PlanOptions& options, PlanRequest& request) {
   needs.fewer_positions = true;  // As where nobody asks for a number.
   needs.read_positions = request.pipeline.read_positions;
   needs.prompt_positions = std::min(options.prompt, options.context);
-  needs.embed_row_bytes = RoundUp(request.weights.embed_row_bytes + 2 * request.weights.alignment,
-                                  request.weights.alignment);
+  needs.embed_row_bytes = request.weights.EmbedRowBuffer();
   if (request.weights.packed) needs.decoder_bytes = request.rates.cores * kDecoderThreadBytes;
   needs.budget_bytes = request.pipeline.memory.bytes;
   needs.budget_from = BudgetName(request.pipeline);

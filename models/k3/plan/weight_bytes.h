@@ -8,6 +8,7 @@
 #include "models/k3/weights/catalogue.h"
 #include "models/k3/weights/pass.h"
 #include "runtime/result.h"
+#include "runtime/size.h"
 
 namespace penstock::k3 {
 
@@ -43,6 +44,8 @@ struct WeightBytes {
   uint64_t all_experts() const { return moe_layers * experts; }
   uint64_t chosen_experts() const { return moe_layers * top_k; }  // In one step.
 
+  // What the read of an embedding row takes in memory, wherever in its file it begins.
+  uint64_t EmbedRowBuffer() const { return RoundUp(embed_row_bytes + 2 * alignment, alignment); }
   uint64_t TrunkPayload() const;  // Of the pieces before the head.
   uint64_t HeadPayload() const;
 };

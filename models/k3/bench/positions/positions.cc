@@ -33,11 +33,6 @@ struct ArmTotals {
   uint64_t wasted = 0, drafted = 0, accepted = 0;
 };
 
-double PayloadOf(const StepStats& step) {
-  return static_cast<double>(step.trunk_bytes + step.expert_bytes + step.head_bytes +
-                             step.embed_bytes);
-}
-
 class PositionsBench {
  public:
   PositionsBench(const PositionsBenchOptions& options, const text::DraftOptions& draft,
@@ -180,7 +175,7 @@ class PositionsBench {
 
   void Count(const text::StepRecord& step) {
     const StepStats& stats = engine_->last_step();
-    arm_->bytes += PayloadOf(stats);
+    arm_->bytes += static_cast<double>(stats.bytes());
     arm_->wasted += stats.predicted_wasted_bytes;
     arm_->drafted += step.drafted;
     arm_->accepted += step.accepted;

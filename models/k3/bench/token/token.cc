@@ -132,8 +132,7 @@ class TokenBench {
     }
     compute_ns_ = Median(samples);
     const StepStats& stats = engine_->last_step();
-    bytes_ = static_cast<double>(stats.trunk_bytes + stats.head_bytes + stats.expert_bytes +
-                                 stats.embed_bytes);
+    bytes_ = static_cast<double>(stats.bytes());
     device_bytes_ = static_cast<double>(stats.device_bytes);
     const size_t layers = engine_->config().shape.moe_layers();
     misses_ = layers == 0 ? 0 : (stats.expert_misses + layers / 2) / layers;
